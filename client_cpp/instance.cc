@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
-#include "common/unit/node_number.h"
+#include "common/language/kernel_parts.h"
 #include "proto/warm.pb.h"
 
 namespace kiln {
@@ -15,11 +15,11 @@ namespace {
 // Set 1 is the arrays'; parameters whose memory overlaps get a set of their own.
 constexpr uint32_t kFirstFreeAliasSet = 2;
 
-void SetAliases(const std::vector<std::vector<uint32_t>>& aliases, proto::CompileUnit* unit) {
+void SetAliases(const std::vector<std::vector<ParamId>>& aliases, proto::CompileUnit* unit) {
   uint32_t set = kFirstFreeAliasSet;
-  for (const std::vector<uint32_t>& params : aliases) {
-    for (const uint32_t param : params) {
-      const uint32_t storage = unit->kernel().body().params(static_cast<int>(param)).storage();
+  for (const std::vector<ParamId>& params : aliases) {
+    for (const ParamId param : params) {
+      const uint32_t storage = ParamAt(unit->kernel().body(), param).storage();
       unit->mutable_storages(static_cast<int>(storage))->set_alias_set(set);
     }
     ++set;
@@ -35,7 +35,9 @@ InstanceTexts Unpacked(const std::string& bytes) {
     texts.source_map = std::move(*packed.mutable_source_map());
   }
   texts.node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
-  for (const auto& [node, param] : packed.node_params()) texts.node_params[node] = param;
+  for (const auto& [node, param] : packed.node_params()) {
+    texts.node_params[NodeNumber(node)] = ParamId(param);
+  }
   return texts;
 }
 
@@ -57,11 +59,11 @@ const InstanceTexts& Instance::texts() const {
   return texts_;
 }
 
-proto::NodeKind Instance::KindOf(uint32_t number) const {
-  const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
+proto::NodeKind Instance::KindOf(NodeNumber node) const {
+  const size_t function = FunctionOfNode(node).number(), id = NodeInFunction(node).number();
   const std::vector<std::string>& kinds = texts().node_kinds;
-  if (function >= kinds.size() || node >= kinds[function].size()) return proto::NODE_NONE;
-  return static_cast<proto::NodeKind>(static_cast<uint8_t>(kinds[function][node]));
+  if (function >= kinds.size() || id >= kinds[function].size()) return proto::NODE_NONE;
+  return static_cast<proto::NodeKind>(static_cast<uint8_t>(kinds[function][id]));
 }
 
 absl::StatusOr<std::string> Instance::Pack(absl::Span<const std::vector<int>> code_lines) const {
@@ -91,7 +93,7 @@ absl::StatusOr<std::string> Instance::Pack(absl::Span<const std::vector<int>> co
   texts().types.ToProto(packed.mutable_types());
   for (const std::string& kinds : texts().node_kinds) packed.add_node_kinds(kinds);
   for (const auto& [node, param] : texts().node_params) {
-    (*packed.mutable_node_params())[node] = param;
+    (*packed.mutable_node_params())[node.number()] = param.number();
   }
   return packed.SerializeAsString();
 }
@@ -100,7 +102,8 @@ std::vector<LocatedDiagnostic> Located(absl::Span<const proto::Diagnostic> diagn
                                        const proto::SourceMap& map) {
   std::vector<LocatedDiagnostic> located;
   for (const proto::Diagnostic& one : diagnostics) {
-    located.push_back({one, PositionsOf(map, NodeNumber(one.function(), one.node()))});
+    const NodeNumber node = NumberOfNode(FunctionId(one.function()), NodeId(one.node()));
+    located.push_back({one, PositionsOf(map, node)});
   }
   return located;
 }

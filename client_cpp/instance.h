@@ -11,16 +11,18 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/kernel_facts.h"
 #include "client_cpp/session.h"
 #include "common/artifact/target.h"
+#include "common/language/ids.h"
 #include "common/language/type.h"
+#include "common/unit/node_number.h"
 #include "proto/diagnostic.pb.h"
 #include "proto/options.pb.h"
 
@@ -31,8 +33,8 @@ struct InstanceTexts {
   proto::SourceMap source_map;
   TypeTable types;                      // the kernel's, for formats
   std::vector<std::string> node_kinds;  // of the body, then each function: one byte per node
-  // If bounds are checked: number of a node -> the kernel's parameter that it accesses.
-  std::unordered_map<uint32_t, uint32_t> node_params;
+  // If bounds are checked: the kernel's parameter that a node accesses.
+  absl::flat_hash_map<NodeNumber, ParamId> node_params;
 };
 
 // Immutable once made; may be used from any thread.
@@ -50,8 +52,8 @@ class Instance {
   const std::vector<bool>& writes() const { return writes_; }
   const InstanceTexts& texts() const;
 
-  // The kind of the node with that number (common/unit/node_number.h); NODE_NONE if it has none.
-  proto::NodeKind KindOf(uint32_t number) const;
+  // The kind of a node; NODE_NONE if the kernel has no such node.
+  proto::NodeKind KindOf(NodeNumber node) const;
 
   // A serialised proto::WarmTexts for a later process. `code_lines`: for each file of the source
   // map, the 1-based lines that count, ascending; positions become ranks among them. Where the list
@@ -73,7 +75,7 @@ struct CompileSettings {
   proto::ReportOptions report;
   Target target;  // none: the machine's
   // Sets of parameters whose memory overlaps.
-  std::vector<std::vector<uint32_t>> aliases;
+  std::vector<std::vector<ParamId>> aliases;
 };
 
 struct LocatedDiagnostic {

@@ -76,77 +76,75 @@ KernelBuilder::KernelBuilder(DefaultTypes defaults) : defaults_(defaults) {
 void KernelBuilder::BeginBody() {
   current_.message->add_nodes();
   current_.spans->Add(0);
-  current_.node_block.push_back(0);
-  Open(0, proto::NODE_NONE, NewBlock());
+  const BlockId body = NewBlock();
+  current_.node_block.Add(body);
+  Open(NodeNumber(), proto::NODE_NONE, body);
 }
 
 // --- Checks ----------------------------------------------------------------------
 
-const proto::Node* KernelBuilder::FindAnyNode(NodeId id) const {
-  const uint32_t number = FunctionOfNode(id);
-  const int in_function = static_cast<int>(NodeInFunction(id));
-  const proto::Function* function = current_.message;
-  if (number != current_.number) {
-    const proto::Kernel& kernel = unit_.kernel();
-    if (number > static_cast<uint32_t>(kernel.functions_size())) return nullptr;
-    function = number == 0 ? &kernel.body() : &kernel.functions(static_cast<int>(number - 1));
-  }
-  return in_function < function->nodes_size() ? &function->nodes(in_function) : nullptr;
+const proto::Node* KernelBuilder::FindAnyNode(NodeNumber number) const {
+  const FunctionId of = FunctionOfNode(number);
+  if (!HasFunction(unit_.kernel(), of)) return nullptr;
+  const proto::Function& function = FunctionAt(unit_.kernel(), of);
+  const NodeId id = NodeInFunction(number);
+  return id.number() < static_cast<uint32_t>(function.nodes_size()) ? &NodeAt(function, id)
+                                                                    : nullptr;
 }
 
-TypeId KernelBuilder::TypeOf(NodeId id) const {
-  const proto::Node* found = FindAnyNode(id);
-  return found != nullptr ? found->type() : 0;
+TypeId KernelBuilder::TypeOf(NodeNumber node) const {
+  const proto::Node* found = FindAnyNode(node);
+  return found != nullptr ? TypeId(found->type()) : TypeId();
 }
 
-bool KernelBuilder::IsAddress(NodeId id) const {
-  const proto::Node* found = FindAnyNode(id);
+bool KernelBuilder::IsAddress(NodeNumber node) const {
+  const proto::Node* found = FindAnyNode(node);
   const NodeInfo* info = found != nullptr ? FindNode(found->kind()) : nullptr;
   return info != nullptr && info->is_address;
 }
 
-absl::Status KernelBuilder::CheckVisible(NodeId id) const {
-  const uint32_t in_function = NodeInFunction(id);
-  if (in_function != 0 && FunctionOfNode(id) == current_.number &&
-      in_function < current_.node_block.size() &&
-      current_.block_open[current_.node_block[in_function]]) {
+absl::Status KernelBuilder::CheckVisible(NodeNumber number) const {
+  const NodeId id = NodeInFunction(number);
+  if (id && FunctionOfNode(number) == current_.id && current_.node_block.Has(id) &&
+      current_.block_open[current_.node_block[id]]) {
     return absl::OkStatus();
   }
-  return Misuse("node ", id, " does not exist here");
+  return Misuse("node ", number.number(), " does not exist here");
 }
 
-absl::Status KernelBuilder::CheckValue(NodeId id) const {
-  RETURN_IF_ERROR(CheckVisible(id));
-  if (node(id).type() != 0 && FindNode(node(id).kind())->has_value) return absl::OkStatus();
-  return Misuse("node ", id, " (", FindNode(node(id).kind())->spelling, ") is not a value");
+absl::Status KernelBuilder::CheckValue(NodeNumber number) const {
+  RETURN_IF_ERROR(CheckVisible(number));
+  const NodeInfo* info = FindNode(node(number).kind());
+  if (info->has_value && TypeOf(number)) return absl::OkStatus();
+  return Misuse("node ", number.number(), " (", info->spelling, ") is not a value");
 }
 
-absl::Status KernelBuilder::CheckAddress(NodeId id) const {
-  RETURN_IF_ERROR(CheckVisible(id));
-  const NodeInfo* info = FindNode(node(id).kind());
-  if (info->is_address && node(id).type() != 0) return absl::OkStatus();
-  return Misuse("node ", id, " (", info->spelling, ") is not an address");
+absl::Status KernelBuilder::CheckAddress(NodeNumber number) const {
+  RETURN_IF_ERROR(CheckVisible(number));
+  const NodeInfo* info = FindNode(node(number).kind());
+  if (info->is_address && TypeOf(number)) return absl::OkStatus();
+  return Misuse("node ", number.number(), " (", info->spelling, ") is not an address");
 }
 
 absl::Status KernelBuilder::CheckType(TypeId type) const {
-  if (type != 0 && type < types_.size()) return absl::OkStatus();
-  return Misuse("type ", type, " does not exist");
+  if (type && types_.Has(type)) return absl::OkStatus();
+  return Misuse("type ", type.number(), " does not exist");
 }
 
 absl::Status KernelBuilder::CheckParam(ParamId param, proto::Param::Kind kind) const {
   const proto::Function& owner =
       kind == proto::Param::PARAM_STORAGE ? unit_.kernel().body() : *current_.message;
-  if (param < static_cast<uint32_t>(owner.params_size()) &&
-      owner.params(static_cast<int>(param)).kind() == kind) {
+  if (param.number() < static_cast<uint32_t>(owner.params_size()) &&
+      ParamAt(owner, param).kind() == kind) {
     return absl::OkStatus();
   }
-  return Misuse("parameter ", param, " is no ",
+  return Misuse("parameter ", param.number(), " is no ",
                 kind == proto::Param::PARAM_VALUE     ? "value"
                 : kind == proto::Param::PARAM_STORAGE ? "storage"
                                                       : "reference");
 }
 
-absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) const {
+absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeNumber> indices) const {
   for (size_t i = 0; i < indices.size(); ++i) {
     RETURN_IF_ERROR(CheckValue(indices[i]));
     const Type& type = types_[TypeOf(indices[i])];
@@ -157,7 +155,7 @@ absl::Status KernelBuilder::CheckIntegers(absl::Span<const NodeId> indices) cons
 }
 
 absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
-                                               absl::Span<const NodeId> indices) const {
+                                               absl::Span<const NodeNumber> indices) const {
   const Type& type = types_[tensor];
   if (!type.IsTensor() || type.shape.size() != indices.size()) {
     return Refuse(kNumberOfTensorIndices, types_.Name(tensor), type.shape.size(), indices.size());
@@ -166,7 +164,7 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
   for (size_t i = 0; i < indices.size(); ++i) {
     const proto::Node& index = node(indices[i]);
     if (index.kind() != proto::CONST) continue;
-    const int64_t value = SignedOf(index.index(), types_[index.type()].scalar);
+    const int64_t value = SignedOf(index.index(), types_[TypeOf(indices[i])].scalar);
     if (value < 0 || value >= type.shape[i]) {
       return absl::OutOfRangeError(
           absl::Substitute(kTensorIndexOutOfRange, value, i, types_.Name(tensor)));
@@ -177,20 +175,20 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
 
 // --- Nodes -----------------------------------------------------------------------
 
-NodeId KernelBuilder::AppendIn(uint32_t block, bool listed, proto::NodeKind kind, TypeId type,
-                               absl::Span<const NodeId> operands) {
-  const auto id = static_cast<uint32_t>(current_.node_block.size());
+NodeNumber KernelBuilder::AppendIn(BlockId block, bool listed, proto::NodeKind kind, TypeId type,
+                                   absl::Span<const NodeNumber> operands) {
+  const NodeId id = current_.node_block.Add(block);
   proto::Node* made = current_.message->add_nodes();
   made->set_kind(kind);
-  made->set_type(type);
-  for (const NodeId operand : operands) made->add_operands(NodeInFunction(operand));
-  current_.node_block.push_back(block);
+  made->set_type(type.number());
+  for (const NodeNumber operand : operands) made->add_operands(NodeInFunction(operand).number());
   current_.spans->Add(current_.span);
-  if (listed) current_.message->mutable_blocks(static_cast<int>(block))->add_nodes(id);
-  return NodeNumber(current_.number, id);
+  if (listed) current_.message->mutable_blocks(block.number())->add_nodes(id.number());
+  return NumberOfNode(current_.id, id);
 }
 
-NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands) {
+NodeNumber KernelBuilder::Append(proto::NodeKind kind, TypeId type,
+                                 absl::Span<const NodeNumber> operands) {
   const OpenBlock& current = current_.open.back();
   return AppendIn(current.block, !current.terminated, kind, type, operands);
 }
@@ -198,17 +196,16 @@ NodeId KernelBuilder::Append(proto::NodeKind kind, TypeId type, absl::Span<const
 // --- Parameters ------------------------------------------------------------------
 
 ParamId KernelBuilder::AddValueParam(TypeId type) {
-  if (!CheckType(type).ok()) type = 0;  // its uses then report it
+  if (!CheckType(type).ok()) type = TypeId();  // its uses then report it
   proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_VALUE);
-  param->set_type(type);
-  params_.push_back({proto::Param::PARAM_VALUE, type, 0});
-  return static_cast<ParamId>(params_.size() - 1);
+  param->set_type(type.number());
+  return params_.Add({proto::Param::PARAM_VALUE, type, 0});
 }
 
 ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   const proto::Type& element = storage.element();
-  TypeId type = 0;  // for an SNode itself
+  TypeId type;  // none for an SNode itself
   if (element.scalar() != proto::SCALAR_NONE) {
     type = types_.GetTensor(element.scalar(), {element.shape().begin(), element.shape().end()});
   }
@@ -216,8 +213,7 @@ ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   param->set_kind(proto::Param::PARAM_STORAGE);
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
   *unit_.add_storages() = storage;
-  params_.push_back({proto::Param::PARAM_STORAGE, type, CountIndices(storage)});
-  return static_cast<ParamId>(params_.size() - 1);
+  return params_.Add({proto::Param::PARAM_STORAGE, type, CountIndices(storage)});
 }
 
 uint32_t KernelBuilder::AddTree(const proto::TreePart& tree) {
@@ -226,134 +222,134 @@ uint32_t KernelBuilder::AddTree(const proto::TreePart& tree) {
 }
 
 int KernelBuilder::NumIndices(ParamId storage) const {
-  return storage < params_.size() ? params_[storage].num_indices : 0;
+  return params_.Has(storage) ? params_[storage].num_indices : 0;
 }
 
 void KernelBuilder::SetReturnTypes(absl::Span<const TypeId> types) {
   proto::Function* body = unit_.mutable_kernel()->mutable_body();
   body->mutable_returns()->Clear();
-  for (const TypeId type : types) body->add_returns(CheckType(type).ok() ? type : 0);
+  for (const TypeId type : types) body->add_returns(CheckType(type).ok() ? type.number() : 0);
 }
 
 // --- Values ----------------------------------------------------------------------
 
-NodeId KernelBuilder::Const(uint64_t bits, Scalar type) {
-  const NodeId id = Append(proto::CONST, types_.GetScalar(type), {});
-  mutable_node(id)->set_index(bits);
-  return id;
+NodeNumber KernelBuilder::Const(uint64_t bits, Scalar type) {
+  const NodeNumber made = Append(proto::CONST, types_.GetScalar(type), {});
+  mutable_node(made)->set_index(bits);
+  return made;
 }
 
-NodeId KernelBuilder::ConstInt(int64_t value, Scalar type) {
+NodeNumber KernelBuilder::ConstInt(int64_t value, Scalar type) {
   if (IsFloat(type)) return ConstFloat(static_cast<double>(value), type);
   if (type == proto::U1) return ConstBool(value != 0);
   return Const(WrapInt(static_cast<uint64_t>(value), type), type);
 }
 
-NodeId KernelBuilder::ConstUInt(uint64_t value, Scalar type) {
+NodeNumber KernelBuilder::ConstUInt(uint64_t value, Scalar type) {
   if (IsFloat(type)) return ConstFloat(static_cast<double>(value), type);
   return ConstInt(static_cast<int64_t>(value), type);
 }
 
-NodeId KernelBuilder::ConstFloat(double value, Scalar type) {
+NodeNumber KernelBuilder::ConstFloat(double value, Scalar type) {
   if (!IsFloat(type)) return ConstInt(static_cast<int64_t>(value), type);
   return Const(FloatBits(value, type), type);
 }
 
-NodeId KernelBuilder::ConstBool(bool value) { return Const(value ? 1 : 0, proto::U1); }
+NodeNumber KernelBuilder::ConstBool(bool value) { return Const(value ? 1 : 0, proto::U1); }
 
-absl::StatusOr<NodeId> KernelBuilder::Param(ParamId param) {
+absl::StatusOr<NodeNumber> KernelBuilder::Param(ParamId param) {
   RETURN_IF_ERROR(CheckParam(param, proto::Param::PARAM_VALUE));
-  const NodeId id =
-      Append(proto::PARAM, current_.message->params(static_cast<int>(param)).type(), {});
-  mutable_node(id)->set_index(param);
-  return id;
+  const NodeNumber made = Append(proto::PARAM, TypeOfParam(ParamAt(*current_.message, param)), {});
+  mutable_node(made)->set_index(param.number());
+  return made;
 }
 
-NodeId KernelBuilder::FoldedCast(NodeId constant, Scalar to) {
+NodeNumber KernelBuilder::FoldedCast(NodeNumber constant, Scalar to) {
   const uint64_t bits = node(constant).index();
   const Scalar from = types_[TypeOf(constant)].scalar;
   // Floats to integers and halves keep the compiler's rounding and range rules.
-  if (from == proto::F16 || to == proto::F16) return 0;
-  if (IsFloat(from)) return IsFloat(to) ? ConstFloat(FloatOf(bits, from), to) : 0;
+  if (from == proto::F16 || to == proto::F16) return {};
+  if (IsFloat(from)) return IsFloat(to) ? ConstFloat(FloatOf(bits, from), to) : NodeNumber();
   const int64_t value = SignedOf(bits, from);
   // Beyond 53 bits a conversion by way of double would round twice.
-  if (IsFloat(to) && (value > kExactInDouble || value < -kExactInDouble)) return 0;
+  if (IsFloat(to) && (value > kExactInDouble || value < -kExactInDouble)) return {};
   if (from == proto::U64) return ConstUInt(bits, to);
   return ConstInt(value, to);
 }
 
-NodeId KernelBuilder::CastUnchecked(NodeId x, TypeId to) {
+NodeNumber KernelBuilder::CastUnchecked(NodeNumber x, TypeId to) {
   if (TypeOf(x) == to) return x;
   if (node(x).kind() == proto::CONST && types_[to].IsScalar()) {
-    if (const NodeId folded = FoldedCast(x, types_[to].scalar); folded != 0) return folded;
+    if (const NodeNumber folded = FoldedCast(x, types_[to].scalar); folded) return folded;
   }
-  const NodeId id = Append(proto::CAST_TO, to, {x});
-  mutable_node(id)->set_op(proto::OP_CAST);
-  return id;
+  const NodeNumber made = Append(proto::CAST_TO, to, {x});
+  mutable_node(made)->set_op(proto::OP_CAST);
+  return made;
 }
 
-NodeId KernelBuilder::CastScalars(NodeId x, Scalar to) {
+NodeNumber KernelBuilder::CastScalars(NodeNumber x, Scalar to) {
   const Type& type = types_[TypeOf(x)];
   if (type.scalar == to) return x;
   return CastUnchecked(x,
                        type.IsTensor() ? types_.GetTensor(to, type.shape) : types_.GetScalar(to));
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Operation(proto::NodeKind kind, proto::Op op,
-                                                absl::Span<const NodeId> operands) {
+absl::StatusOr<NodeNumber> KernelBuilder::Operation(proto::NodeKind kind, proto::Op op,
+                                                    absl::Span<const NodeNumber> operands) {
   absl::InlinedVector<TypeId, 3> operand_types;
-  for (const NodeId operand : operands) {
+  for (const NodeNumber operand : operands) {
     RETURN_IF_ERROR(CheckValue(operand));
     operand_types.push_back(TypeOf(operand));
   }
   ASSIGN_OR_RETURN(const OpTyping typing, TypeOp(op, operand_types, defaults_, &types_));
-  absl::InlinedVector<NodeId, 3> casts;
+  absl::InlinedVector<NodeNumber, 3> casts;
   for (size_t i = 0; i < operands.size(); ++i) {
     casts.push_back(CastScalars(operands[i], typing.operand_scalars[i]));
   }
-  const NodeId id = Append(kind, typing.result, casts);
-  mutable_node(id)->set_op(op);
-  return id;
+  const NodeNumber made = Append(kind, typing.result, casts);
+  mutable_node(made)->set_op(op);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Unary(proto::Op op, NodeId x) {
+absl::StatusOr<NodeNumber> KernelBuilder::Unary(proto::Op op, NodeNumber x) {
   return Operation(proto::UNARY, op, {x});
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Binary(proto::Op op, NodeId a, NodeId b) {
+absl::StatusOr<NodeNumber> KernelBuilder::Binary(proto::Op op, NodeNumber a, NodeNumber b) {
   return Operation(proto::BINARY, op, {a, b});
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Ternary(proto::Op op, NodeId c, NodeId a, NodeId b) {
+absl::StatusOr<NodeNumber> KernelBuilder::Ternary(proto::Op op, NodeNumber c, NodeNumber a,
+                                                  NodeNumber b) {
   return Operation(proto::TERNARY, op, {c, a, b});
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Cast(NodeId x, TypeId to) {
+absl::StatusOr<NodeNumber> KernelBuilder::Cast(NodeNumber x, TypeId to) {
   RETURN_IF_ERROR(CheckValue(x));
   RETURN_IF_ERROR(CheckType(to));
   RETURN_IF_ERROR(CheckCast(TypeOf(x), to, types_));
   return CastUnchecked(x, to);
 }
 
-absl::StatusOr<NodeId> KernelBuilder::BitCast(NodeId x, TypeId to) {
+absl::StatusOr<NodeNumber> KernelBuilder::BitCast(NodeNumber x, TypeId to) {
   RETURN_IF_ERROR(CheckValue(x));
   RETURN_IF_ERROR(CheckType(to));
   RETURN_IF_ERROR(CheckBitCast(TypeOf(x), to, types_));
   if (TypeOf(x) == to) return x;
-  const NodeId id = Append(proto::CAST_TO, to, {x});
-  mutable_node(id)->set_op(proto::OP_BIT_CAST);
-  return id;
+  const NodeNumber made = Append(proto::CAST_TO, to, {x});
+  mutable_node(made)->set_op(proto::OP_BIT_CAST);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::MakeTensor(absl::Span<const NodeId> elements,
-                                                 const std::vector<uint32_t>& shape) {
+absl::StatusOr<NodeNumber> KernelBuilder::MakeTensor(absl::Span<const NodeNumber> elements,
+                                                     const std::vector<uint32_t>& shape) {
   Type type;
   type.shape = shape;
   if (shape.empty() || shape.size() > 2 || elements.empty() ||
       elements.size() > kMaxTensorElements || type.NumElements() != elements.size()) {
     return Misuse("a tensor of ", elements.size(), " elements cannot have the given shape");
   }
-  for (const NodeId element : elements) {
+  for (const NodeNumber element : elements) {
     RETURN_IF_ERROR(CheckValue(element));
     const Type& element_type = types_[TypeOf(element)];
     if (!element_type.IsScalar()) {
@@ -362,32 +358,35 @@ absl::StatusOr<NodeId> KernelBuilder::MakeTensor(absl::Span<const NodeId> elemen
     type.scalar = type.scalar == proto::SCALAR_NONE ? element_type.scalar
                                                     : Promote(type.scalar, element_type.scalar);
   }
-  std::vector<NodeId> casts;
+  std::vector<NodeNumber> casts;
   casts.reserve(elements.size());
-  for (const NodeId element : elements) casts.push_back(CastScalars(element, type.scalar));
+  for (const NodeNumber element : elements) casts.push_back(CastScalars(element, type.scalar));
   return Append(proto::MAKE_TENSOR, types_.Get(type), casts);
 }
 
-std::vector<NodeId> KernelBuilder::IndexOperands(NodeId first, absl::Span<const NodeId> indices) {
-  std::vector<NodeId> operands;
+std::vector<NodeNumber> KernelBuilder::IndexOperands(NodeNumber first,
+                                                     absl::Span<const NodeNumber> indices) {
+  std::vector<NodeNumber> operands;
   operands.reserve(indices.size() + 1);
-  if (first != 0) operands.push_back(first);
-  for (const NodeId index : indices) {
+  if (first) operands.push_back(first);
+  for (const NodeNumber index : indices) {
     const bool is_bool = types_[TypeOf(index)].scalar == proto::U1;
     operands.push_back(is_bool ? CastScalars(index, proto::I32) : index);
   }
   return operands;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Extract(NodeId tensor, absl::Span<const NodeId> indices) {
+absl::StatusOr<NodeNumber> KernelBuilder::Extract(NodeNumber tensor,
+                                                  absl::Span<const NodeNumber> indices) {
   RETURN_IF_ERROR(CheckValue(tensor));
   RETURN_IF_ERROR(CheckTensorIndices(TypeOf(tensor), indices));
   const TypeId type = types_.GetScalar(types_[TypeOf(tensor)].scalar);
   return Append(proto::EXTRACT, type, IndexOperands(tensor, indices));
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Pick(NodeId tensor, const std::vector<uint32_t>& shape,
-                                           uint32_t first, absl::Span<const int32_t> strides) {
+absl::StatusOr<NodeNumber> KernelBuilder::Pick(NodeNumber tensor,
+                                               const std::vector<uint32_t>& shape, uint32_t first,
+                                               absl::Span<const int32_t> strides) {
   RETURN_IF_ERROR(CheckValue(tensor));
   const Type from = types_[TypeOf(tensor)];
   if (!from.IsTensor() || shape.empty() || shape.size() > 2 || strides.size() != shape.size()) {
@@ -408,21 +407,22 @@ absl::StatusOr<NodeId> KernelBuilder::Pick(NodeId tensor, const std::vector<uint
     return Misuse("element ", lowest < 0 ? lowest : last, " of '", types_.Name(TypeOf(tensor)),
                   "'");
   }
-  const NodeId id = Append(proto::PICK, types_.GetTensor(from.scalar, shape), {tensor});
-  mutable_node(id)->add_attributes(first);
-  for (const int32_t stride : strides) mutable_node(id)->add_attributes(stride);
-  return id;
+  const NodeNumber made = Append(proto::PICK, types_.GetTensor(from.scalar, shape), {tensor});
+  mutable_node(made)->add_attributes(first);
+  for (const int32_t stride : strides) mutable_node(made)->add_attributes(stride);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Reduce(proto::Op op, NodeId tensor) {
+absl::StatusOr<NodeNumber> KernelBuilder::Reduce(proto::Op op, NodeNumber tensor) {
   RETURN_IF_ERROR(CheckValue(tensor));
   ASSIGN_OR_RETURN(const TypeId type, TypeReduce(op, TypeOf(tensor), defaults_, &types_));
-  const NodeId id = Append(proto::REDUCE, type, {CastScalars(tensor, types_[type].scalar)});
-  mutable_node(id)->set_op(op);
-  return id;
+  const NodeNumber made = Append(proto::REDUCE, type, {CastScalars(tensor, types_[type].scalar)});
+  mutable_node(made)->set_op(op);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const NodeId> members) {
+absl::StatusOr<NodeNumber> KernelBuilder::MakeStruct(TypeId type,
+                                                     absl::Span<const NodeNumber> members) {
   RETURN_IF_ERROR(CheckType(type));
   const Type& target = types_[type];
   if (!target.IsStruct() || target.members.size() != members.size()) {
@@ -433,7 +433,7 @@ absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const N
     RETURN_IF_ERROR(CheckValue(members[i]));
     RETURN_IF_ERROR(CheckCast(TypeOf(members[i]), target.members[i].second, types_));
   }
-  std::vector<NodeId> casts;
+  std::vector<NodeNumber> casts;
   casts.reserve(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
     casts.push_back(CastUnchecked(members[i], target.members[i].second));
@@ -441,71 +441,73 @@ absl::StatusOr<NodeId> KernelBuilder::MakeStruct(TypeId type, absl::Span<const N
   return Append(proto::MAKE_STRUCT, type, casts);
 }
 
-absl::StatusOr<NodeId> KernelBuilder::GetMember(NodeId value, int member) {
+absl::StatusOr<NodeNumber> KernelBuilder::GetMember(NodeNumber value, int member) {
   RETURN_IF_ERROR(CheckValue(value));
   const Type& type = types_[TypeOf(value)];
   if (member < 0 || member >= static_cast<int>(type.members.size())) {
     return Misuse("'", types_.Name(TypeOf(value)), "' has no member ", member);
   }
-  const NodeId id = Append(proto::GET_MEMBER, type.members[member].second, {value});
-  mutable_node(id)->set_index(static_cast<uint64_t>(member));
-  return id;
+  const NodeNumber made = Append(proto::GET_MEMBER, type.members[member].second, {value});
+  mutable_node(made)->set_index(static_cast<uint64_t>(member));
+  return made;
 }
 
-NodeId KernelBuilder::Random(TypeId type) {
-  if (type >= types_.size() || !types_[type].IsScalar()) return 0;
+NodeNumber KernelBuilder::Random(TypeId type) {
+  if (!types_.Has(type) || !types_[type].IsScalar()) return {};
   return Append(proto::RANDOM, type, {});
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Shape(ParamId storage, int axis) {
+absl::StatusOr<NodeNumber> KernelBuilder::Shape(ParamId storage, int axis) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   if (axis < 0 || axis >= params_[storage].num_indices) {
     return Misuse("axis ", axis, " does not exist: the parameter has ",
                   params_[storage].num_indices);
   }
-  const NodeId id = Append(proto::SHAPE, types_.GetScalar(proto::I32), {});
-  mutable_node(id)->set_index(storage);
-  mutable_node(id)->add_attributes(axis);
-  return id;
+  const NodeNumber made = Append(proto::SHAPE, types_.GetScalar(proto::I32), {});
+  mutable_node(made)->set_index(storage.number());
+  mutable_node(made)->add_attributes(axis);
+  return made;
 }
 
 // --- Addresses and memory ----------------------------------------------------------
 
-absl::StatusOr<NodeId> KernelBuilder::Local(TypeId type, NodeId init) {
+absl::StatusOr<NodeNumber> KernelBuilder::Local(TypeId type, NodeNumber init) {
   RETURN_IF_ERROR(CheckType(type));
-  if (init == 0) return Append(proto::LOCAL, type, {});
-  ASSIGN_OR_RETURN(const NodeId value, Cast(init, type));
+  if (!init) return Append(proto::LOCAL, type, {});
+  ASSIGN_OR_RETURN(const NodeNumber value, Cast(init, type));
   return Append(proto::LOCAL, type, {value});
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Global(ParamId storage, absl::Span<const NodeId> indices) {
+absl::StatusOr<NodeNumber> KernelBuilder::Global(ParamId storage,
+                                                 absl::Span<const NodeNumber> indices) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   const ParamInfo& info = params_[storage];
   if (static_cast<int>(indices.size()) != info.num_indices) {
     return Refuse(kNumberOfFieldIndices, info.num_indices, indices.size());
   }
   RETURN_IF_ERROR(CheckIntegers(indices));
-  const NodeId id = Append(proto::GLOBAL, info.type, IndexOperands(0, indices));
-  mutable_node(id)->set_index(storage);
-  return id;
+  const NodeNumber made = Append(proto::GLOBAL, info.type, IndexOperands({}, indices));
+  mutable_node(made)->set_index(storage.number());
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Element(NodeId address, absl::Span<const NodeId> indices) {
+absl::StatusOr<NodeNumber> KernelBuilder::Element(NodeNumber address,
+                                                  absl::Span<const NodeNumber> indices) {
   RETURN_IF_ERROR(CheckAddress(address));
   RETURN_IF_ERROR(CheckTensorIndices(TypeOf(address), indices));
   const TypeId type = types_.GetScalar(types_[TypeOf(address)].scalar);
   return Append(proto::ELEMENT, type, IndexOperands(address, indices));
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Join(absl::Span<const NodeId> addresses,
-                                           const std::vector<uint32_t>& shape) {
+absl::StatusOr<NodeNumber> KernelBuilder::Join(absl::Span<const NodeNumber> addresses,
+                                               const std::vector<uint32_t>& shape) {
   Type type;
   type.shape = shape;
   if (shape.empty() || shape.size() > 2 || addresses.empty() ||
       addresses.size() > kMaxTensorElements || type.NumElements() != addresses.size()) {
     return Misuse("a tensor of ", addresses.size(), " elements cannot have the given shape");
   }
-  for (const NodeId address : addresses) {
+  for (const NodeNumber address : addresses) {
     RETURN_IF_ERROR(CheckAddress(address));
     if (!types_[TypeOf(address)].IsScalar() || TypeOf(address) != TypeOf(addresses[0])) {
       return Misuse("'", types_.Name(TypeOf(address)), "' is not the scalar of all elements");
@@ -515,34 +517,35 @@ absl::StatusOr<NodeId> KernelBuilder::Join(absl::Span<const NodeId> addresses,
   return Append(proto::JOIN, types_.Get(type), addresses);
 }
 
-absl::StatusOr<NodeId> KernelBuilder::MemberAddress(NodeId address, int member) {
+absl::StatusOr<NodeNumber> KernelBuilder::MemberAddress(NodeNumber address, int member) {
   RETURN_IF_ERROR(CheckAddress(address));
   const Type& type = types_[TypeOf(address)];
   if (member < 0 || member >= static_cast<int>(type.members.size())) {
     return Misuse("'", types_.Name(TypeOf(address)), "' has no member ", member);
   }
-  const NodeId id = Append(proto::MEMBER, type.members[member].second, {address});
-  mutable_node(id)->set_index(static_cast<uint64_t>(member));
-  return id;
+  const NodeNumber made = Append(proto::MEMBER, type.members[member].second, {address});
+  mutable_node(made)->set_index(static_cast<uint64_t>(member));
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Load(NodeId address) {
+absl::StatusOr<NodeNumber> KernelBuilder::Load(NodeNumber address) {
   RETURN_IF_ERROR(CheckAddress(address));
   return Append(proto::LOAD, TypeOf(address), {address});
 }
 
-absl::Status KernelBuilder::Store(NodeId address, NodeId value) {
+absl::Status KernelBuilder::Store(NodeNumber address, NodeNumber value) {
   RETURN_IF_ERROR(CheckAddress(address));
   RETURN_IF_ERROR(CheckValue(value));
   const TypeId type = TypeOf(address);
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
     return Refuse(kCannotAssign, types_.Name(TypeOf(value)), types_.Name(type));
   }
-  Append(proto::STORE, 0, {address, CastUnchecked(value, type)});
+  Append(proto::STORE, {}, {address, CastUnchecked(value, type)});
   return absl::OkStatus();
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Atomic(proto::Op op, NodeId address, NodeId value) {
+absl::StatusOr<NodeNumber> KernelBuilder::Atomic(proto::Op op, NodeNumber address,
+                                                 NodeNumber value) {
   RETURN_IF_ERROR(CheckAddress(address));
   RETURN_IF_ERROR(CheckValue(value));
   const TypeId type = TypeOf(address);
@@ -551,9 +554,9 @@ absl::StatusOr<NodeId> KernelBuilder::Atomic(proto::Op op, NodeId address, NodeI
     return Refuse(kUnsupportedOperands, FindOp(op)->spelling,
                   StrCat("'", types_.Name(type), "' and '", types_.Name(TypeOf(value)), "'"));
   }
-  const NodeId id = Append(proto::ATOMIC, type, {address, CastUnchecked(value, type)});
-  mutable_node(id)->set_op(op);
-  return id;
+  const NodeNumber made = Append(proto::ATOMIC, type, {address, CastUnchecked(value, type)});
+  mutable_node(made)->set_op(op);
+  return made;
 }
 
 // --- Source positions, result ------------------------------------------------------
@@ -576,16 +579,16 @@ uint32_t KernelBuilder::AddSpan(const proto::Span& span) {
 absl::Status KernelBuilder::CheckClosed() const {
   const std::vector<OpenBlock>& open = current_.open;
   if (open.size() == 1) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      StrCat(open.size() - 1, " blocks are open; the innermost is of ",
-             FindNode(open.back().kind)->spelling, " node ", NodeInFunction(open.back().owner)));
+  return absl::FailedPreconditionError(StrCat(
+      open.size() - 1, " blocks are open; the innermost is of ",
+      FindNode(open.back().kind)->spelling, " node ", NodeInFunction(open.back().owner).number()));
 }
 
 absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
                                    std::vector<ReachedTree>* reached) {
   RETURN_IF_ERROR(CheckClosed());
   if (!suspended_.empty()) {
-    return absl::FailedPreconditionError(StrCat("function ", current_.number - 1, " is open"));
+    return absl::FailedPreconditionError(StrCat("function ", current_.id.number(), " is open"));
   }
   ASSIGN_OR_RETURN(std::vector<ReachedTree> trees,
                    PruneTrees(unit_.mutable_storages(), unit_.mutable_trees()));

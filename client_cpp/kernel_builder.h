@@ -1,5 +1,6 @@
 // Builds the kernel message node by node, typed eagerly: every call checks its operands by the
-// rules of common/language/type_rules.h and returns the new node's id, whose type is known at once.
+// rules of common/language/type_rules.h and returns the new node's number, whose type is known at
+// once.
 // Nodes are appended to the current block, in call order.
 //
 // Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry the user's
@@ -7,8 +8,8 @@
 // Operands are cast to the types that the rules promote to, by nodes of their own (constants at
 // once); a scalar beside a tensor stays a scalar.
 //
-// Code after a break, continue or return in the same block never runs; its nodes get ids but belong
-// to no block.
+// Code after a break, continue or return in the same block never runs; its nodes get numbers but
+// belong to no block.
 //
 // A kernel may have functions, which it and they may call, recursion included. A function's nodes
 // belong to it alone: values of its caller are passed as arguments. Storages are the kernel's
@@ -19,10 +20,10 @@
 //   KernelBuilder b;
 //   auto x = b.AddStorageParam(x_descriptor), y = b.AddStorageParam(y_descriptor);
 //   auto a = b.AddValueParam(b.ScalarType(proto::F32));
-//   NodeId loop = *b.BeginStructFor(x, {});
-//   NodeId i = *b.LoopIndex(loop, 0);
-//   NodeId xi = *b.Load(*b.Global(x, {i}));
-//   NodeId yi = *b.Global(y, {i});
+//   NodeNumber loop = *b.BeginStructFor(x, {});
+//   NodeNumber i = *b.LoopIndex(loop, 0);
+//   NodeNumber xi = *b.Load(*b.Global(x, {i}));
+//   NodeNumber yi = *b.Global(y, {i});
 //   b.Store(yi, *b.Binary(proto::OP_ADD, *b.Binary(proto::OP_MUL, *b.Param(a), xi), *b.Load(yi)));
 //   b.End();
 //
@@ -35,6 +36,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/language/ids.h"
+#include "common/language/kernel_parts.h"
 #include "common/language/type.h"
 #include "common/language/type_rules.h"
 #include "common/layout/prune_trees.h"
@@ -43,10 +46,6 @@
 #include "proto/unit.pb.h"
 
 namespace kiln {
-
-using NodeId = uint32_t;  // common/unit/node_number.h: tells functions apart; 0: none
-using ParamId = uint32_t;
-using FunctionId = uint32_t;
 
 struct FunctionParam {
   TypeId type;
@@ -60,8 +59,8 @@ class KernelBuilder {
   // --- Types -------------------------------------------------------------
   TypeTable& types() { return types_; }
   TypeId ScalarType(Scalar s) { return types_.GetScalar(s); }
-  TypeId TypeOf(NodeId node) const;  // value type; for addresses, of the addressed value
-  bool IsAddress(NodeId node) const;
+  TypeId TypeOf(NodeNumber node) const;  // value type; for addresses, of the addressed value
+  bool IsAddress(NodeNumber node) const;
 
   // --- Parameters, results -------------------------------------------------
   // Of the kernel, also while a function is open.
@@ -77,67 +76,68 @@ class KernelBuilder {
   int NumIndices(ParamId storage) const;
 
   // --- Values --------------------------------------------------------------
-  NodeId ConstInt(int64_t value, Scalar type);  // wraps to the type's width
-  NodeId ConstUInt(uint64_t value, Scalar type);
-  NodeId ConstFloat(double value, Scalar type);
-  NodeId ConstBool(bool value);
-  absl::StatusOr<NodeId> Param(ParamId param);  // value parameters, of the open function
-  absl::StatusOr<NodeId> Unary(proto::Op op, NodeId x);
-  absl::StatusOr<NodeId> Binary(proto::Op op, NodeId a, NodeId b);
-  absl::StatusOr<NodeId> Ternary(proto::Op op, NodeId c, NodeId a, NodeId b);
-  absl::StatusOr<NodeId> Cast(NodeId x, TypeId to);  // no node if x already has the type
-  absl::StatusOr<NodeId> BitCast(NodeId x, TypeId to);
+  NodeNumber ConstInt(int64_t value, Scalar type);  // wraps to the type's width
+  NodeNumber ConstUInt(uint64_t value, Scalar type);
+  NodeNumber ConstFloat(double value, Scalar type);
+  NodeNumber ConstBool(bool value);
+  absl::StatusOr<NodeNumber> Param(ParamId param);  // value parameters, of the open function
+  absl::StatusOr<NodeNumber> Unary(proto::Op op, NodeNumber x);
+  absl::StatusOr<NodeNumber> Binary(proto::Op op, NodeNumber a, NodeNumber b);
+  absl::StatusOr<NodeNumber> Ternary(proto::Op op, NodeNumber c, NodeNumber a, NodeNumber b);
+  absl::StatusOr<NodeNumber> Cast(NodeNumber x, TypeId to);  // no node if x already has the type
+  absl::StatusOr<NodeNumber> BitCast(NodeNumber x, TypeId to);
   // Elements are promoted to one scalar type; shape {n} or {n, m}.
-  absl::StatusOr<NodeId> MakeTensor(absl::Span<const NodeId> elements,
-                                    const std::vector<uint32_t>& shape);
-  absl::StatusOr<NodeId> Extract(NodeId tensor, absl::Span<const NodeId> indices);
+  absl::StatusOr<NodeNumber> MakeTensor(absl::Span<const NodeNumber> elements,
+                                        const std::vector<uint32_t>& shape);
+  absl::StatusOr<NodeNumber> Extract(NodeNumber tensor, absl::Span<const NodeNumber> indices);
   // The tensor of `shape` whose element (i, j) is element first + i * strides[0] + j * strides[1]
   // of `tensor`, row-major. Requires: all of these exist.
-  absl::StatusOr<NodeId> Pick(NodeId tensor, const std::vector<uint32_t>& shape, uint32_t first,
-                              absl::Span<const int32_t> strides);
+  absl::StatusOr<NodeNumber> Pick(NodeNumber tensor, const std::vector<uint32_t>& shape,
+                                  uint32_t first, absl::Span<const int32_t> strides);
   // The elements of `tensor` combined by an associative op, in row-major order.
-  absl::StatusOr<NodeId> Reduce(proto::Op op, NodeId tensor);
-  absl::StatusOr<NodeId> MakeStruct(TypeId type, absl::Span<const NodeId> members);
-  absl::StatusOr<NodeId> GetMember(NodeId value, int member);
-  NodeId Random(TypeId type);                               // a scalar type; 0 for any other
-  absl::StatusOr<NodeId> Shape(ParamId storage, int axis);  // i32
+  absl::StatusOr<NodeNumber> Reduce(proto::Op op, NodeNumber tensor);
+  absl::StatusOr<NodeNumber> MakeStruct(TypeId type, absl::Span<const NodeNumber> members);
+  absl::StatusOr<NodeNumber> GetMember(NodeNumber value, int member);
+  NodeNumber Random(TypeId type);                               // a scalar type; none for any other
+  absl::StatusOr<NodeNumber> Shape(ParamId storage, int axis);  // i32
 
   // --- Addresses and memory --------------------------------------------------
   // A new local of `type`, zeroed, or initialised with `init` cast to it.
-  absl::StatusOr<NodeId> Local(TypeId type, NodeId init = 0);
-  absl::StatusOr<NodeId> Global(ParamId storage, absl::Span<const NodeId> indices);
-  absl::StatusOr<NodeId> Element(NodeId address, absl::Span<const NodeId> indices);
+  absl::StatusOr<NodeNumber> Local(TypeId type, NodeNumber init = {});
+  absl::StatusOr<NodeNumber> Global(ParamId storage, absl::Span<const NodeNumber> indices);
+  absl::StatusOr<NodeNumber> Element(NodeNumber address, absl::Span<const NodeNumber> indices);
   // The address of a tensor of shape {n} or {n, m} from those of its scalars, all of one type.
-  absl::StatusOr<NodeId> Join(absl::Span<const NodeId> addresses,
-                              const std::vector<uint32_t>& shape);
-  absl::StatusOr<NodeId> MemberAddress(NodeId address, int member);
-  absl::StatusOr<NodeId> Load(NodeId address);
-  absl::Status Store(NodeId address, NodeId value);  // casts (and broadcasts) the value
-  absl::StatusOr<NodeId> Atomic(proto::Op op, NodeId address, NodeId value);  // old value
+  absl::StatusOr<NodeNumber> Join(absl::Span<const NodeNumber> addresses,
+                                  const std::vector<uint32_t>& shape);
+  absl::StatusOr<NodeNumber> MemberAddress(NodeNumber address, int member);
+  absl::StatusOr<NodeNumber> Load(NodeNumber address);
+  absl::Status Store(NodeNumber address, NodeNumber value);  // casts (and broadcasts) the value
+  absl::StatusOr<NodeNumber> Atomic(proto::Op op, NodeNumber address,
+                                    NodeNumber value);  // old value
 
   // --- Control ---------------------------------------------------------------
   // Each Begin opens a block; Else switches; End closes.
-  absl::StatusOr<NodeId> BeginRangeFor(absl::Span<const NodeId> bounds,  // b0,e0,b1,e1,…
-                                       const proto::LoopConfig& config);
-  absl::StatusOr<NodeId> BeginStructFor(ParamId storage, const proto::LoopConfig& config);
-  absl::StatusOr<NodeId> LoopIndex(NodeId loop, int dimension);  // i32
-  NodeId BeginWhile();
-  absl::StatusOr<NodeId> BeginIf(NodeId condition);
+  absl::StatusOr<NodeNumber> BeginRangeFor(absl::Span<const NodeNumber> bounds,  // b0,e0,b1,e1,…
+                                           const proto::LoopConfig& config);
+  absl::StatusOr<NodeNumber> BeginStructFor(ParamId storage, const proto::LoopConfig& config);
+  absl::StatusOr<NodeNumber> LoopIndex(NodeNumber loop, int dimension);  // i32
+  NodeNumber BeginWhile();
+  absl::StatusOr<NodeNumber> BeginIf(NodeNumber condition);
   // Value-yielding choice: Yield in each arm; the node's type is the promoted one.
-  absl::StatusOr<NodeId> BeginChoose(NodeId condition);
+  absl::StatusOr<NodeNumber> BeginChoose(NodeNumber condition);
   absl::Status Else();
-  absl::Status Yield(NodeId value);
+  absl::Status Yield(NodeNumber value);
   absl::Status End();
   absl::Status Break();
   absl::Status Continue();
-  absl::Status Return(absl::Span<const NodeId> values);  // cast to the return types
+  absl::Status Return(absl::Span<const NodeNumber> values);  // cast to the return types
 
-  // Returns 0 if one of the values is 0 (no node).
-  NodeId Print(absl::Span<const NodeId> values, const proto::Format& format);
-  absl::StatusOr<NodeId> Assert(NodeId condition, absl::Span<const NodeId> values,
-                                const proto::Format& format);
+  // Returns none if one of the values is not a value.
+  NodeNumber Print(absl::Span<const NodeNumber> values, const proto::Format& format);
+  absl::StatusOr<NodeNumber> Assert(NodeNumber condition, absl::Span<const NodeNumber> values,
+                                    const proto::Format& format);
   // Any other node kind of the table (SNode operations, hints, internal calls).
-  absl::StatusOr<NodeId> Append(proto::Node node);
+  absl::StatusOr<NodeNumber> Append(proto::Node node);
 
   // --- Functions -----------------------------------------------------------------
   // Declares a function and opens its body: new nodes belong to it until EndFunction, and nodes of
@@ -146,22 +146,22 @@ class KernelBuilder {
   // the kernel's parameter:
   //
   //   FunctionId f = *b.BeginFunction({{i32}}, {i32});
-  //   NodeId n = *b.Param(0);
+  //   NodeNumber n = *b.Param(ParamId(0));
   //   b.BeginIf(*b.Binary(proto::OP_LE, n, b.ConstInt(1, proto::I32)));
   //   b.Return({b.ConstInt(1, proto::I32)});
   //   b.End();
-  //   NodeId less = *b.Binary(proto::OP_SUB, n, b.ConstInt(1, proto::I32));
+  //   NodeNumber less = *b.Binary(proto::OP_SUB, n, b.ConstInt(1, proto::I32));
   //   b.Return({*b.Binary(proto::OP_MUL, n, *b.Call(f, {less}))});
   //   b.EndFunction();
-  //   NodeId result = *b.Call(f, {*b.Param(kernel_n)});
+  //   NodeNumber result = *b.Call(f, {*b.Param(kernel_n)});
   absl::StatusOr<FunctionId> BeginFunction(absl::Span<const FunctionParam> params,
                                            absl::Span<const TypeId> returns);
   absl::Status EndFunction();
-  absl::StatusOr<NodeId> Reference(ParamId param);  // the address that the caller passed
+  absl::StatusOr<NodeNumber> Reference(ParamId param);  // the address that the caller passed
   // One argument per parameter: a value, which is cast to its type, or an address of exactly its
   // type. The node's value is the result: a struct if there are several (GetMember), no value if
   // there are none.
-  absl::StatusOr<NodeId> Call(FunctionId function, absl::Span<const NodeId> arguments);
+  absl::StatusOr<NodeNumber> Call(FunctionId function, absl::Span<const NodeNumber> arguments);
 
   // --- Source positions --------------------------------------------------------
   // Indices for Span.file and Span.function.
@@ -183,71 +183,71 @@ class KernelBuilder {
  private:
   // A block being filled. `owner` has one or two blocks; `second` says which this is.
   struct OpenBlock {
-    NodeId owner;          // 0: the function's body
+    NodeNumber owner;      // none: the function's body
     proto::NodeKind kind;  // of the owner
-    uint32_t block;
+    BlockId block;
     bool second = false;
     // After a break, continue or return: later nodes are made but never listed.
     bool terminated = false;
-    NodeId yields[2] = {0, 0};  // values of a CHOOSE, per arm
+    NodeNumber yields[2];  // values of a CHOOSE, per arm
   };
 
-  // A function being built; the kernel's body is number 0.
+  // A function being built.
   struct Building {
     proto::Function* message = nullptr;  // of unit_
-    uint32_t number = 0;
+    FunctionId id = kKernelBody;
     std::vector<OpenBlock> open;
-    std::vector<uint32_t> node_block;  // the block of each node
-    std::vector<bool> block_open;
+    IdVector<NodeId, BlockId> node_block;
+    IdVector<BlockId, bool> block_open;
     google::protobuf::RepeatedField<uint32_t>* spans = nullptr;  // of source_map_, per node
     uint32_t span = 0;                                           // of the next nodes
   };
 
-  // Nodes of the open function, by number or by id in it.
-  const proto::Node& node(NodeId id) const {
-    return current_.message->nodes(static_cast<int>(NodeInFunction(id)));
+  // Nodes of the open function.
+  const proto::Node& node(NodeNumber number) const {
+    return NodeAt(*current_.message, NodeInFunction(number));
   }
-  proto::Node* mutable_node(NodeId id) {
-    return current_.message->mutable_nodes(static_cast<int>(NodeInFunction(id)));
+  proto::Node* mutable_node(NodeNumber number) {
+    return current_.message->mutable_nodes(NodeInFunction(number).number());
   }
   // The node of any function; null if there is none.
-  const proto::Node* FindAnyNode(NodeId id) const;
+  const proto::Node* FindAnyNode(NodeNumber number) const;
 
   // Makes a node and lists it in the current block.
-  NodeId Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeId> operands);
-  NodeId AppendIn(uint32_t block, bool listed, proto::NodeKind kind, TypeId type,
-                  absl::Span<const NodeId> operands);
-  NodeId Const(uint64_t bits, Scalar type);
+  NodeNumber Append(proto::NodeKind kind, TypeId type, absl::Span<const NodeNumber> operands);
+  NodeNumber AppendIn(BlockId block, bool listed, proto::NodeKind kind, TypeId type,
+                      absl::Span<const NodeNumber> operands);
+  NodeNumber Const(uint64_t bits, Scalar type);
 
   // Whether the node exists and its block is still open.
-  absl::Status CheckVisible(NodeId id) const;
-  absl::Status CheckValue(NodeId id) const;
-  absl::Status CheckAddress(NodeId id) const;
+  absl::Status CheckVisible(NodeNumber node) const;
+  absl::Status CheckValue(NodeNumber node) const;
+  absl::Status CheckAddress(NodeNumber node) const;
   absl::Status CheckType(TypeId type) const;
   absl::Status CheckParam(ParamId param, proto::Param::Kind kind) const;
   // One integer per dimension of `shape`; constants must be within it.
-  absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeId> indices) const;
-  absl::Status CheckIntegers(absl::Span<const NodeId> indices) const;
+  absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeNumber> indices) const;
+  absl::Status CheckIntegers(absl::Span<const NodeNumber> indices) const;
   // Casts indices: bools become integers.
-  std::vector<NodeId> IndexOperands(NodeId first, absl::Span<const NodeId> indices);
+  std::vector<NodeNumber> IndexOperands(NodeNumber first, absl::Span<const NodeNumber> indices);
 
-  NodeId CastUnchecked(NodeId x, TypeId to);
-  NodeId CastScalars(NodeId x, Scalar to);        // element-wise, shape kept
-  NodeId FoldedCast(NodeId constant, Scalar to);  // 0: not folded
-  absl::StatusOr<NodeId> Condition(NodeId x);
-  absl::StatusOr<NodeId> Operation(proto::NodeKind kind, proto::Op op,
-                                   absl::Span<const NodeId> operands);
+  NodeNumber CastUnchecked(NodeNumber x, TypeId to);
+  NodeNumber CastScalars(NodeNumber x, Scalar to);        // element-wise, shape kept
+  NodeNumber FoldedCast(NodeNumber constant, Scalar to);  // none: not folded
+  absl::StatusOr<NodeNumber> Condition(NodeNumber x);
+  absl::StatusOr<NodeNumber> Operation(proto::NodeKind kind, proto::Op op,
+                                       absl::Span<const NodeNumber> operands);
 
   void BeginBody();
   absl::Status CheckClosed() const;
   absl::Status CheckSignature(absl::Span<const FunctionParam> params,
                               absl::Span<const TypeId> returns) const;
-  absl::StatusOr<NodeId> Argument(const proto::Param& param, size_t position, NodeId given);
+  absl::StatusOr<NodeNumber> Argument(const proto::Param& param, size_t position, NodeNumber given);
   TypeId ResultType(const proto::Function& function);
 
-  uint32_t NewBlock();
-  void Open(NodeId owner, proto::NodeKind kind, uint32_t block);
-  NodeId BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands, int blocks);
+  BlockId NewBlock();
+  void Open(NodeNumber owner, proto::NodeKind kind, BlockId block);
+  NodeNumber BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands, int blocks);
   absl::Status Jump(proto::NodeKind kind);
   absl::Status EndChoose(const OpenBlock& choose);
   uint64_t AddLoop(const proto::LoopConfig& config);
@@ -264,7 +264,7 @@ class KernelBuilder {
     TypeId type;  // of the value, or of an element
     int num_indices;
   };
-  std::vector<ParamInfo> params_;  // the kernel's
+  IdVector<ParamId, ParamInfo> params_;  // the kernel's
 };
 
 }  // namespace kiln

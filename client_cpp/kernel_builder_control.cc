@@ -13,13 +13,12 @@ bool IsLoop(proto::NodeKind kind) {
 
 }  // namespace
 
-uint32_t KernelBuilder::NewBlock() {
+BlockId KernelBuilder::NewBlock() {
   current_.message->add_blocks();
-  current_.block_open.push_back(false);
-  return static_cast<uint32_t>(current_.message->blocks_size() - 1);
+  return current_.block_open.Add(false);
 }
 
-void KernelBuilder::Open(NodeId owner, proto::NodeKind kind, uint32_t block) {
+void KernelBuilder::Open(NodeNumber owner, proto::NodeKind kind, BlockId block) {
   OpenBlock opened;
   opened.owner = owner;
   opened.kind = kind;
@@ -28,17 +27,17 @@ void KernelBuilder::Open(NodeId owner, proto::NodeKind kind, uint32_t block) {
   current_.block_open[block] = true;
 }
 
-NodeId KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeId> operands,
-                                  int blocks) {
-  const NodeId id = Append(kind, 0, operands);
-  const uint32_t first = NewBlock();
-  for (int i = 1; i < blocks; ++i) NewBlock();
-  for (int i = 0; i < blocks; ++i) mutable_node(id)->add_blocks(first + static_cast<uint32_t>(i));
-  Open(id, kind, first);
-  return id;
+NodeNumber KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands,
+                                      int blocks) {
+  const NodeNumber made = Append(kind, {}, operands);
+  const BlockId first = NewBlock();
+  mutable_node(made)->add_blocks(first.number());
+  for (int i = 1; i < blocks; ++i) mutable_node(made)->add_blocks(NewBlock().number());
+  Open(made, kind, first);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Condition(NodeId x) {
+absl::StatusOr<NodeNumber> KernelBuilder::Condition(NodeNumber x) {
   RETURN_IF_ERROR(CheckValue(x));
   if (!types_[TypeOf(x)].IsScalar()) {
     return Refuse(kTruthValueIsAmbiguous, types_.Name(TypeOf(x)));
@@ -52,63 +51,63 @@ uint64_t KernelBuilder::AddLoop(const proto::LoopConfig& config) {
   return static_cast<uint64_t>(unit_.kernel().loops_size());
 }
 
-absl::StatusOr<NodeId> KernelBuilder::BeginRangeFor(absl::Span<const NodeId> bounds,
-                                                    const proto::LoopConfig& config) {
+absl::StatusOr<NodeNumber> KernelBuilder::BeginRangeFor(absl::Span<const NodeNumber> bounds,
+                                                        const proto::LoopConfig& config) {
   if (bounds.empty() || bounds.size() % 2 != 0 || bounds.size() > 2 * 12) {
     return Misuse("a range loop takes a begin and an end per dimension");
   }
-  for (const NodeId bound : bounds) {
+  for (const NodeNumber bound : bounds) {
     RETURN_IF_ERROR(CheckValue(bound));
     const Type& type = types_[TypeOf(bound)];
     if (!type.IsScalar() || IsFloat(type.scalar)) {
       return Refuse(kRangeTakesIntegers, types_.Name(TypeOf(bound)));
     }
   }
-  std::vector<NodeId> casts;
+  std::vector<NodeNumber> casts;
   casts.reserve(bounds.size());
-  for (const NodeId bound : bounds) casts.push_back(CastScalars(bound, proto::I32));
+  for (const NodeNumber bound : bounds) casts.push_back(CastScalars(bound, proto::I32));
   const uint64_t loop = AddLoop(config);
-  const NodeId id = BeginBlocks(proto::RANGE_FOR, casts, 1);
-  mutable_node(id)->set_index(loop);
-  return id;
+  const NodeNumber made = BeginBlocks(proto::RANGE_FOR, casts, 1);
+  mutable_node(made)->set_index(loop);
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::BeginStructFor(ParamId storage,
-                                                     const proto::LoopConfig& config) {
+absl::StatusOr<NodeNumber> KernelBuilder::BeginStructFor(ParamId storage,
+                                                         const proto::LoopConfig& config) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   const uint64_t loop = AddLoop(config);
-  const NodeId id = BeginBlocks(proto::STRUCT_FOR, {}, 1);
-  mutable_node(id)->set_index(storage);
-  mutable_node(id)->add_attributes(static_cast<int64_t>(loop));
-  return id;
+  const NodeNumber made = BeginBlocks(proto::STRUCT_FOR, {}, 1);
+  mutable_node(made)->set_index(storage.number());
+  mutable_node(made)->add_attributes(static_cast<int64_t>(loop));
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::LoopIndex(NodeId loop, int dimension) {
+absl::StatusOr<NodeNumber> KernelBuilder::LoopIndex(NodeNumber loop, int dimension) {
   bool encloses = false;
-  for (const OpenBlock& block : current_.open) encloses |= loop != 0 && block.owner == loop;
+  for (const OpenBlock& block : current_.open) encloses |= loop && block.owner == loop;
   int dimensions = 0;
   if (encloses && node(loop).kind() == proto::RANGE_FOR) {
     dimensions = node(loop).operands_size() / 2;
   } else if (encloses && node(loop).kind() == proto::STRUCT_FOR) {
-    dimensions = params_[node(loop).index()].num_indices;
+    dimensions = params_[ParamId(node(loop).index())].num_indices;
   }
   if (dimension < 0 || dimension >= dimensions) {
-    return Misuse("node ", loop, " is not an enclosing loop with a dimension ", dimension);
+    return Misuse("node ", loop.number(), " is not an enclosing loop with a dimension ", dimension);
   }
-  const NodeId id = Append(proto::LOOP_INDEX, types_.GetScalar(proto::I32), {loop});
-  mutable_node(id)->set_index(static_cast<uint64_t>(dimension));
-  return id;
+  const NodeNumber made = Append(proto::LOOP_INDEX, types_.GetScalar(proto::I32), {loop});
+  mutable_node(made)->set_index(static_cast<uint64_t>(dimension));
+  return made;
 }
 
-NodeId KernelBuilder::BeginWhile() { return BeginBlocks(proto::WHILE, {}, 1); }
+NodeNumber KernelBuilder::BeginWhile() { return BeginBlocks(proto::WHILE, {}, 1); }
 
-absl::StatusOr<NodeId> KernelBuilder::BeginIf(NodeId condition) {
-  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
+absl::StatusOr<NodeNumber> KernelBuilder::BeginIf(NodeNumber condition) {
+  ASSIGN_OR_RETURN(const NodeNumber truth, Condition(condition));
   return BeginBlocks(proto::IF, {truth}, 2);
 }
 
-absl::StatusOr<NodeId> KernelBuilder::BeginChoose(NodeId condition) {
-  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
+absl::StatusOr<NodeNumber> KernelBuilder::BeginChoose(NodeNumber condition) {
+  ASSIGN_OR_RETURN(const NodeNumber truth, Condition(condition));
   return BeginBlocks(proto::CHOOSE, {truth}, 2);
 }
 
@@ -118,14 +117,14 @@ absl::Status KernelBuilder::Else() {
     return Misuse("'else' without 'if'");
   }
   current_.block_open[current.block] = false;
-  current.block = node(current.owner).blocks(1);
+  current.block = BlockId(node(current.owner).blocks(1));
   current.second = true;
   current.terminated = false;
   current_.block_open[current.block] = true;
   return absl::OkStatus();
 }
 
-absl::Status KernelBuilder::Yield(NodeId value) {
+absl::Status KernelBuilder::Yield(NodeNumber value) {
   OpenBlock& current = current_.open.back();
   if (current.kind != proto::CHOOSE) {
     return Misuse("a value is yielded outside a choice");
@@ -139,29 +138,31 @@ absl::Status KernelBuilder::Yield(NodeId value) {
 }
 
 absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
-  const NodeId* yields = choose.yields;
-  if (yields[0] == 0 || yields[1] == 0) {
+  const NodeNumber* yields = choose.yields;
+  if (!yields[0] || !yields[1]) {
     return Misuse("each arm of a choice needs a value");
   }
   TypeId type = TypeOf(yields[0]);
   if (type != TypeOf(yields[1])) {
-    ASSIGN_OR_RETURN(const OpTyping typing,
-                     TypeOp(proto::OP_SELECT,
-                            {node(node(choose.owner).operands(0)).type(), type, TypeOf(yields[1])},
-                            defaults_, &types_));
+    ASSIGN_OR_RETURN(
+        const OpTyping typing,
+        TypeOp(proto::OP_SELECT,
+               {TypeOf(NumberOfNode(current_.id, NodeId(node(choose.owner).operands(0)))), type,
+                TypeOf(yields[1])},
+               defaults_, &types_));
     type = typing.result;
   }
   // Only now is the common type known, so the casts and YIELDs are appended to the closed arms.
   for (int arm = 0; arm < 2; ++arm) {
-    const uint32_t block = node(choose.owner).blocks(arm);
-    NodeId value = yields[arm];
+    const BlockId block(node(choose.owner).blocks(arm));
+    NodeNumber value = yields[arm];
     if (TypeOf(value) != type) {
       value = AppendIn(block, true, proto::CAST_TO, type, {value});
       mutable_node(value)->set_op(proto::OP_CAST);
     }
-    AppendIn(block, true, proto::YIELD, 0, {value});
+    AppendIn(block, true, proto::YIELD, {}, {value});
   }
-  mutable_node(choose.owner)->set_type(type);
+  mutable_node(choose.owner)->set_type(type.number());
   return absl::OkStatus();
 }
 
@@ -177,7 +178,7 @@ absl::Status KernelBuilder::End() {
 // Whether the loop is directly in the kernel's body, and not serialised.
 bool KernelBuilder::IsParallel(size_t open_index) const {
   const OpenBlock& block = current_.open[open_index];
-  if (current_.number != 0 || open_index != 1 || block.kind == proto::WHILE) return false;
+  if (current_.id != kKernelBody || open_index != 1 || block.kind == proto::WHILE) return false;
   const proto::Node& loop = node(block.owner);
   const uint64_t config =
       block.kind == proto::RANGE_FOR ? loop.index() : static_cast<uint64_t>(loop.attributes(0));
@@ -196,7 +197,7 @@ absl::Status KernelBuilder::Jump(proto::NodeKind kind) {
     if (kind == proto::BREAK && IsParallel(i)) {
       return Refuse(kBreakInOutermostLoop);
     }
-    Append(kind, 0, {});
+    Append(kind, {}, {});
     current_.open.back().terminated = true;
     return absl::OkStatus();
   }
@@ -207,9 +208,9 @@ absl::Status KernelBuilder::Break() { return Jump(proto::BREAK); }
 
 absl::Status KernelBuilder::Continue() { return Jump(proto::CONTINUE); }
 
-absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
-  const auto& returns = current_.message->returns();
-  if (static_cast<int>(values.size()) != returns.size()) {
+absl::Status KernelBuilder::Return(absl::Span<const NodeNumber> values) {
+  const TypeIds returns = ReturnTypesOf(*current_.message);
+  if (values.size() != returns.size()) {
     return Refuse(kNumberOfResults, returns.size(), values.size());
   }
   for (size_t i = 0; i < current_.open.size(); ++i) {
@@ -223,39 +224,40 @@ absl::Status KernelBuilder::Return(absl::Span<const NodeId> values) {
   // Check all values before the first cast, because an error must leave the kernel unchanged.
   for (size_t i = 0; i < values.size(); ++i) {
     RETURN_IF_ERROR(CheckValue(values[i]));
-    RETURN_IF_ERROR(CheckCast(TypeOf(values[i]), returns.Get(static_cast<int>(i)), types_));
+    RETURN_IF_ERROR(CheckCast(TypeOf(values[i]), returns[i], types_));
   }
-  std::vector<NodeId> casts;
+  std::vector<NodeNumber> casts;
   casts.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    casts.push_back(CastUnchecked(values[i], returns.Get(static_cast<int>(i))));
+    casts.push_back(CastUnchecked(values[i], returns[i]));
   }
-  Append(proto::RETURN, 0, casts);
+  Append(proto::RETURN, {}, casts);
   current_.open.back().terminated = true;
   return absl::OkStatus();
 }
 
-NodeId KernelBuilder::Print(absl::Span<const NodeId> values, const proto::Format& format) {
-  for (const NodeId value : values) {
-    if (!CheckValue(value).ok()) return 0;
+NodeNumber KernelBuilder::Print(absl::Span<const NodeNumber> values, const proto::Format& format) {
+  for (const NodeNumber value : values) {
+    if (!CheckValue(value).ok()) return {};
   }
-  const NodeId id = Append(proto::PRINT, 0, values);
-  (*source_map_.mutable_formats())[id] = format;
-  return id;
+  const NodeNumber made = Append(proto::PRINT, {}, values);
+  (*source_map_.mutable_formats())[made.number()] = format;
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Assert(NodeId condition, absl::Span<const NodeId> values,
-                                             const proto::Format& format) {
-  for (const NodeId value : values) RETURN_IF_ERROR(CheckValue(value));
-  ASSIGN_OR_RETURN(const NodeId truth, Condition(condition));
-  std::vector<NodeId> operands = {truth};
+absl::StatusOr<NodeNumber> KernelBuilder::Assert(NodeNumber condition,
+                                                 absl::Span<const NodeNumber> values,
+                                                 const proto::Format& format) {
+  for (const NodeNumber value : values) RETURN_IF_ERROR(CheckValue(value));
+  ASSIGN_OR_RETURN(const NodeNumber truth, Condition(condition));
+  std::vector<NodeNumber> operands = {truth};
   operands.insert(operands.end(), values.begin(), values.end());
-  const NodeId id = Append(proto::ASSERT, 0, operands);
-  (*source_map_.mutable_formats())[id] = format;
-  return id;
+  const NodeNumber made = Append(proto::ASSERT, {}, operands);
+  (*source_map_.mutable_formats())[made.number()] = format;
+  return made;
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
+absl::StatusOr<NodeNumber> KernelBuilder::Append(proto::Node given) {
   const NodeInfo* info = FindNode(given.kind());
   if (info == nullptr || info->blocks > 0 || info->is_terminator) {
     return Misuse("node kind ", given.kind(), " cannot be appended alone");
@@ -264,14 +266,18 @@ absl::StatusOr<NodeId> KernelBuilder::Append(proto::Node given) {
   if (operands < info->min_operands || (info->max_operands >= 0 && operands > info->max_operands)) {
     return Misuse("'", info->spelling, "' does not take ", operands, " operands");
   }
-  for (const uint32_t operand : given.operands()) RETURN_IF_ERROR(CheckVisible(operand));
+  for (const NodeNumber operand : IdList<NodeNumber>(given.operands())) {
+    RETURN_IF_ERROR(CheckVisible(operand));
+  }
   if (given.type() >= types_.size() || given.blocks_size() > 0) {
     return Misuse("'", info->spelling, "' with a bad type or block");
   }
-  for (uint32_t& operand : *given.mutable_operands()) operand = NodeInFunction(operand);
-  const NodeId id = Append(given.kind(), given.type(), {});
-  *mutable_node(id) = std::move(given);
-  return id;
+  for (uint32_t& operand : *given.mutable_operands()) {
+    operand = NodeInFunction(NodeNumber(operand)).number();
+  }
+  const NodeNumber made = Append(given.kind(), TypeId(given.type()), {});
+  *mutable_node(made) = std::move(given);
+  return made;
 }
 
 }  // namespace kiln

@@ -29,17 +29,17 @@ absl::StatusOr<FunctionId> KernelBuilder::BeginFunction(absl::Span<const Functio
   suspended_.push_back(std::move(current_));
   current_ = {};
   current_.message = kernel->add_functions();
-  current_.number = static_cast<uint32_t>(kernel->functions_size());
+  current_.id = FunctionAtPosition(kernel->functions_size() - 1);
   current_.spans = source_map_.add_functions()->mutable_node_span();
   current_.span = suspended_.back().span;
   for (const FunctionParam& param : params) {
     proto::Param* made = current_.message->add_params();
     made->set_kind(param.by_reference ? proto::Param::PARAM_REFERENCE : proto::Param::PARAM_VALUE);
-    made->set_type(param.type);
+    made->set_type(param.type.number());
   }
-  for (const TypeId type : returns) current_.message->add_returns(type);
+  for (const TypeId type : returns) current_.message->add_returns(type.number());
   BeginBody();
-  return current_.number - 1;
+  return current_.id;
 }
 
 absl::Status KernelBuilder::EndFunction() {
@@ -50,65 +50,67 @@ absl::Status KernelBuilder::EndFunction() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Reference(ParamId param) {
+absl::StatusOr<NodeNumber> KernelBuilder::Reference(ParamId param) {
   RETURN_IF_ERROR(CheckParam(param, proto::Param::PARAM_REFERENCE));
-  const NodeId id =
-      Append(proto::REFERENCE, current_.message->params(static_cast<int>(param)).type(), {});
-  mutable_node(id)->set_index(param);
-  return id;
+  const NodeNumber made =
+      Append(proto::REFERENCE, TypeOfParam(ParamAt(*current_.message, param)), {});
+  mutable_node(made)->set_index(param.number());
+  return made;
 }
 
 // Converts an argument for its parameter: an address of its type, or a value cast to it.
-absl::StatusOr<NodeId> KernelBuilder::Argument(const proto::Param& param, size_t position,
-                                               NodeId given) {
+absl::StatusOr<NodeNumber> KernelBuilder::Argument(const proto::Param& param, size_t position,
+                                                   NodeNumber given) {
+  const TypeId type = TypeOfParam(param);
   if (param.kind() == proto::Param::PARAM_VALUE) {
     RETURN_IF_ERROR(CheckValue(given));
-    if (CheckCast(TypeOf(given), param.type(), types_).ok()) {
-      return CastUnchecked(given, param.type());
+    if (CheckCast(TypeOf(given), type, types_).ok()) {
+      return CastUnchecked(given, type);
     }
   } else {
     RETURN_IF_ERROR(CheckVisible(given));
     if (!IsAddress(given)) {
       return Misuse("argument ", position, " is passed by reference and has no address");
     }
-    if (TypeOf(given) == param.type()) return given;
+    if (TypeOf(given) == type) return given;
   }
   return Misuse("argument ", position, " is of type '", types_.Name(TypeOf(given)),
-                "', the parameter of '", types_.Name(param.type()), "'");
+                "', the parameter of '", types_.Name(type), "'");
 }
 
 // For several results: a struct of members "0", "1", ….
 TypeId KernelBuilder::ResultType(const proto::Function& function) {
-  if (function.returns_size() == 0) return 0;
-  if (function.returns_size() == 1) return function.returns(0);
+  const TypeIds returns = ReturnTypesOf(function);
+  if (returns.empty()) return {};
+  if (returns.size() == 1) return returns[0];
   Type type;
-  for (int i = 0; i < function.returns_size(); ++i) {
-    type.members.emplace_back(absl::StrCat(i), function.returns(i));
+  for (size_t i = 0; i < returns.size(); ++i) {
+    type.members.emplace_back(absl::StrCat(i), returns[i]);
   }
   return types_.Get(type);
 }
 
-absl::StatusOr<NodeId> KernelBuilder::Call(FunctionId function,
-                                           absl::Span<const NodeId> arguments) {
+absl::StatusOr<NodeNumber> KernelBuilder::Call(FunctionId function,
+                                               absl::Span<const NodeNumber> arguments) {
   const proto::Kernel& kernel = unit_.kernel();
-  if (function >= static_cast<uint32_t>(kernel.functions_size())) {
-    return Misuse("function ", function, " does not exist");
+  if (function == kKernelBody || !HasFunction(kernel, function)) {
+    return Misuse("function ", function.number(), " does not exist");
   }
-  const proto::Function& callee = kernel.functions(static_cast<int>(function));
+  const proto::Function& callee = FunctionAt(kernel, function);
   if (static_cast<int>(arguments.size()) != callee.params_size()) {
     return Misuse("the function takes ", callee.params_size(), " arguments, not ",
                   arguments.size());
   }
-  std::vector<NodeId> operands;
+  std::vector<NodeNumber> operands;
   operands.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    ASSIGN_OR_RETURN(const NodeId operand,
+    ASSIGN_OR_RETURN(const NodeNumber operand,
                      Argument(callee.params(static_cast<int>(i)), i, arguments[i]));
     operands.push_back(operand);
   }
-  const NodeId id = Append(proto::CALL, ResultType(callee), operands);
-  mutable_node(id)->set_index(function);
-  return id;
+  const NodeNumber made = Append(proto::CALL, ResultType(callee), operands);
+  mutable_node(made)->set_index(PositionOf(function));
+  return made;
 }
 
 }  // namespace kiln

@@ -31,11 +31,11 @@ proto::Storage Field(const std::string& element = "scalar: F32", int axes = 1) {
 // A builder with a float field, a vector field and an i32 parameter.
 class Builder : public testing::Test {
  protected:
-  NodeId I32(int64_t value) { return b_.ConstInt(value, proto::I32); }
-  NodeId F32(double value) { return b_.ConstFloat(value, proto::F32); }
-  NodeId Variable(Scalar s) { return *b_.Load(*b_.Local(b_.ScalarType(s))); }
-  NodeId Vec3() { return *b_.Load(*b_.Local(b_.types().GetTensor(proto::F32, {3}))); }
-  std::string TypeName(NodeId id) { return b_.types().Name(b_.TypeOf(id)); }
+  NodeNumber I32(int64_t value) { return b_.ConstInt(value, proto::I32); }
+  NodeNumber F32(double value) { return b_.ConstFloat(value, proto::F32); }
+  NodeNumber Variable(Scalar s) { return *b_.Load(*b_.Local(b_.ScalarType(s))); }
+  NodeNumber Vec3() { return *b_.Load(*b_.Local(b_.types().GetTensor(proto::F32, {3}))); }
+  std::string TypeName(NodeNumber id) { return b_.types().Name(b_.TypeOf(id)); }
 
   // The finished unit, which the check must accept without diagnostics.
   proto::CompileUnit Finish() {
@@ -67,11 +67,11 @@ class Builder : public testing::Test {
 };
 
 TEST_F(Builder, ExampleOfTheHeader) {
-  const NodeId loop = *b_.BeginStructFor(x_, {});
-  const NodeId i = *b_.LoopIndex(loop, 0);
-  const NodeId xi = *b_.Load(*b_.Global(x_, {i}));
-  const NodeId yi = *b_.Global(x_, {i});
-  const NodeId product = *b_.Binary(proto::OP_MUL, *b_.Param(n_), xi);
+  const NodeNumber loop = *b_.BeginStructFor(x_, {});
+  const NodeNumber i = *b_.LoopIndex(loop, 0);
+  const NodeNumber xi = *b_.Load(*b_.Global(x_, {i}));
+  const NodeNumber yi = *b_.Global(x_, {i});
+  const NodeNumber product = *b_.Binary(proto::OP_MUL, *b_.Param(n_), xi);
   ASSERT_TRUE(b_.Store(yi, *b_.Binary(proto::OP_ADD, product, *b_.Load(yi))).ok());
   ASSERT_TRUE(b_.End().ok());
   const auto unit = Finish();
@@ -82,17 +82,17 @@ TEST_F(Builder, ExampleOfTheHeader) {
 }
 
 TEST_F(Builder, OperandsAreCastAndConstantsFolded) {
-  const NodeId f = Variable(proto::F32);
-  const NodeId sum = *b_.Binary(proto::OP_ADD, f, I32(-2));
+  const NodeNumber f = Variable(proto::F32);
+  const NodeNumber sum = *b_.Binary(proto::OP_ADD, f, I32(-2));
   EXPECT_EQ(TypeName(sum), "f32");
-  const NodeId wide = *b_.Binary(proto::OP_MUL, Variable(proto::I64), I32(-1));
+  const NodeNumber wide = *b_.Binary(proto::OP_MUL, Variable(proto::I64), I32(-1));
   EXPECT_EQ(TypeName(wide), "i64");
-  const NodeId shifted = *b_.Binary(proto::OP_SHL, Variable(proto::U8), Variable(proto::I32));
+  const NodeNumber shifted = *b_.Binary(proto::OP_SHL, Variable(proto::U8), Variable(proto::I32));
   EXPECT_EQ(TypeName(shifted), "u8");
   const auto unit = Finish();
   const auto& nodes = unit.kernel().body().nodes();
-  const auto operand = [&](NodeId id, int i) {
-    return nodes[static_cast<int>(nodes[static_cast<int>(id)].operands(i))];
+  const auto operand = [&](NodeNumber id, int i) {
+    return nodes[static_cast<int>(nodes[static_cast<int>(id.number())].operands(i))];
   };
   EXPECT_EQ(operand(sum, 1).kind(), proto::CONST);
   EXPECT_EQ(operand(sum, 1).index(), 0xc0000000u) << "-2.0f";
@@ -102,7 +102,7 @@ TEST_F(Builder, OperandsAreCastAndConstantsFolded) {
 
 TEST_F(Builder, ConstantsWrapToTheirWidth) {
   const struct {
-    NodeId id;
+    NodeNumber id;
     uint64_t bits;
   } cases[] = {
       {b_.ConstInt(-1, proto::I8), 0xff},
@@ -118,12 +118,12 @@ TEST_F(Builder, ConstantsWrapToTheirWidth) {
   };
   const auto unit = Finish();
   for (const auto& c : cases) {
-    EXPECT_EQ(unit.kernel().body().nodes(static_cast<int>(c.id)).index(), c.bits) << c.id;
+    EXPECT_EQ(NodeAt(unit.kernel().body(), NodeInFunction(c.id)).index(), c.bits) << c.id.number();
   }
 }
 
 TEST_F(Builder, TensorsAndScalars) {
-  const NodeId vec = Vec3();
+  const NodeNumber vec = Vec3();
   EXPECT_EQ(TypeName(*b_.Binary(proto::OP_MUL, vec, Variable(proto::F64))), "vec3 of f64");
   EXPECT_EQ(TypeName(*b_.Binary(proto::OP_LT, I32(1), vec)), "vec3 of u1");
   EXPECT_EQ(TypeName(*b_.MakeTensor({I32(1), F32(2), I32(3), I32(4)}, {2, 2})),
@@ -134,7 +134,7 @@ TEST_F(Builder, TensorsAndScalars) {
             "vec3 of f32");
   EXPECT_EQ(TypeName(*b_.Cast(F32(1), b_.types().GetTensor(proto::F32, {3}))), "vec3 of f32");
   EXPECT_EQ(*b_.Cast(vec, b_.TypeOf(vec)), vec) << "no node when already of the type";
-  const NodeId cell = *b_.Global(v_, {I32(0)});
+  const NodeNumber cell = *b_.Global(v_, {I32(0)});
   EXPECT_TRUE(b_.Store(cell, I32(1)).ok()) << "broadcast";
   EXPECT_TRUE(b_.Store(*b_.Element(cell, {b_.ConstBool(true)}), I32(1)).ok());
   EXPECT_EQ(TypeName(*b_.Atomic(proto::OP_ATOMIC_ADD, cell, I32(1))), "vec3 of f32");
@@ -145,9 +145,9 @@ TEST_F(Builder, Structs) {
   Type members;
   members.members = {{"a", b_.ScalarType(proto::F32)}, {"n", b_.ScalarType(proto::I64)}};
   const TypeId type = b_.types().Get(members);
-  const NodeId value = *b_.MakeStruct(type, {I32(1), I32(2)});
+  const NodeNumber value = *b_.MakeStruct(type, {I32(1), I32(2)});
   EXPECT_EQ(TypeName(*b_.GetMember(value, 1)), "i64");
-  const NodeId local = *b_.Local(type, value);
+  const NodeNumber local = *b_.Local(type, value);
   EXPECT_TRUE(b_.Store(*b_.MemberAddress(local, 0), I32(3)).ok());
   EXPECT_FALSE(b_.GetMember(value, 2).ok());
   EXPECT_FALSE(b_.MemberAddress(local, -1).ok());
@@ -156,8 +156,8 @@ TEST_F(Builder, Structs) {
 }
 
 TEST_F(Builder, ChoiceHasThePromotedType) {
-  const NodeId n = *b_.Param(n_);
-  const NodeId choose = *b_.BeginChoose(n);
+  const NodeNumber n = *b_.Param(n_);
+  const NodeNumber choose = *b_.BeginChoose(n);
   ASSERT_TRUE(b_.Yield(n).ok());
   ASSERT_TRUE(b_.Else().ok());
   ASSERT_TRUE(b_.Yield(F32(2)).ok());
@@ -173,7 +173,7 @@ TEST_F(Builder, CodeAfterAJumpIsMadeButNotListed) {
   b_.BeginWhile();
   ASSERT_TRUE(b_.Break().ok());
   EXPECT_TRUE(b_.Store(*b_.Global(x_, {I32(0)}), F32(1)).ok());
-  const NodeId dead = b_.BeginWhile();
+  const NodeNumber dead = b_.BeginWhile();
   ASSERT_TRUE(b_.Continue().ok());
   ASSERT_TRUE(b_.End().ok());
   ASSERT_TRUE(b_.End().ok());
@@ -181,14 +181,14 @@ TEST_F(Builder, CodeAfterAJumpIsMadeButNotListed) {
   const auto unit = Finish();
   EXPECT_EQ(Listing(unit, 1), "2 break");
   EXPECT_EQ(unit.kernel().body().blocks(0).nodes_size(), 2);
-  EXPECT_NE(dead, 0u);
+  EXPECT_TRUE(dead);
 }
 
 TEST_F(Builder, LoopsAndJumps) {
   proto::LoopConfig serial;
   serial.set_serialize(true);
   EXPECT_EQ(b_.Break().message(), "'break' outside loop");
-  const NodeId loop =
+  const NodeNumber loop =
       *b_.BeginRangeFor({I32(0), *b_.Param(n_), I32(0), b_.ConstInt(9, proto::I64)}, {});
   EXPECT_EQ(TypeName(*b_.LoopIndex(loop, 1)), "i32");
   EXPECT_FALSE(b_.LoopIndex(loop, 2).ok());
@@ -217,10 +217,10 @@ TEST_F(Builder, ReturnsAreCast) {
 }
 
 TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
-  const NodeId f = Variable(proto::F32);
-  const NodeId vec = Vec3();
-  const NodeId i = I32(3);
-  const NodeId local = *b_.Local(b_.TypeOf(vec));
+  const NodeNumber f = Variable(proto::F32);
+  const NodeNumber vec = Vec3();
+  const NodeNumber i = I32(3);
+  const NodeNumber local = *b_.Local(b_.TypeOf(vec));
   const struct {
     absl::Status status;
     const char* says;
@@ -228,8 +228,8 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
       {b_.Binary(proto::OP_BIT_AND, f, i).status(),
        "unsupported operand type(s) for '&': 'f32' and 'i32'"},
       {b_.Binary(proto::OP_ADD, f, local).status(), "node 6 (local) is not a value"},
-      {b_.Binary(proto::OP_ADD, f, 0).status(), "node 0 does not exist here"},
-      {b_.Binary(proto::OP_ADD, f, 999).status(), "node 999 does not exist here"},
+      {b_.Binary(proto::OP_ADD, f, NodeNumber()).status(), "node 0 does not exist here"},
+      {b_.Binary(proto::OP_ADD, f, NodeNumber(999)).status(), "node 999 does not exist here"},
       {b_.Load(f).status(), "node 2 (load) is not an address"},
       {b_.Store(*b_.Global(x_, {i}), vec), "cannot assign 'vec3 of f32' to 'f32'"},
       {b_.Atomic(proto::OP_ATOMIC_ADD, *b_.Global(x_, {i}), vec).status(),
@@ -254,7 +254,7 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
       {b_.Cast(vec, b_.TypeOf(f)).status(), "cannot cast 'vec3 of f32' to 'f32'"},
       {b_.BitCast(f, b_.ScalarType(proto::F64)).status(),
        "bit_cast needs types of equal width, not 'f32' and 'f64'"},
-      {b_.Cast(f, 999).status(), "type 999 does not exist"},
+      {b_.Cast(f, TypeId(999)).status(), "type 999 does not exist"},
       {b_.Yield(f), "a value is yielded outside a choice"},
       {b_.Else(), "'else' without 'if'"},
       {b_.End(), "no block is open"},
@@ -266,7 +266,7 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
 
 TEST_F(Builder, ValuesOfClosedBlocksAreInvisible) {
   ASSERT_TRUE(b_.BeginIf(I32(1)).ok());
-  const NodeId inside = I32(2);
+  const NodeNumber inside = I32(2);
   EXPECT_TRUE(b_.Unary(proto::OP_NEG, inside).ok());
   ASSERT_TRUE(b_.Else().ok());
   EXPECT_FALSE(b_.Unary(proto::OP_NEG, inside).ok());
@@ -291,11 +291,11 @@ TEST_F(Builder, PrintsSpansAndOtherNodes) {
   EXPECT_EQ(b_.AddFile("a.py"), 0u);
   EXPECT_EQ(b_.AddName("f"), 0u);
   b_.SetSpan(b_.AddSpan(span));
-  const NodeId one = I32(1);
+  const NodeNumber one = I32(1);
   proto::Format format;
   format.set_end("\n");
-  const NodeId print = b_.Print({one}, format);
-  EXPECT_EQ(b_.Print({999}, format), 0u);
+  const NodeNumber print = b_.Print({one}, format);
+  EXPECT_FALSE(b_.Print({NodeNumber(999)}, format));
   EXPECT_TRUE(b_.Assert(one, {one}, format).ok());
   proto::Node hint;
   hint.set_kind(proto::BLOCK_LOCAL);
@@ -304,23 +304,23 @@ TEST_F(Builder, PrintsSpansAndOtherNodes) {
   loop.set_kind(proto::WHILE);
   EXPECT_FALSE(b_.Append(loop).ok());
   Finish();
-  EXPECT_EQ(map_.node_span(static_cast<int>(one)), 1u);
-  EXPECT_EQ(map_.formats().at(print).end(), "\n");
+  EXPECT_EQ(map_.node_span(one.number()), 1u);
+  EXPECT_EQ(map_.formats().at(print.number()).end(), "\n");
 }
 
 TEST_F(Builder, FunctionsCallThemselves) {
   const TypeId i32 = b_.ScalarType(proto::I32);
-  const NodeId outside = I32(5);
+  const NodeNumber outside = I32(5);
   const FunctionId f = *b_.BeginFunction({{i32}}, {i32});
-  const NodeId n = *b_.Param(0);
+  const NodeNumber n = *b_.Param(ParamId(0));
   EXPECT_NE(n, outside);
   EXPECT_FALSE(b_.Binary(proto::OP_ADD, n, outside).ok()) << "a node of the caller";
-  const NodeId one = I32(1);
+  const NodeNumber one = I32(1);
   ASSERT_TRUE(b_.BeginIf(*b_.Binary(proto::OP_LE, n, one)).ok());
   ASSERT_TRUE(b_.Return({one}).ok());
   EXPECT_EQ(b_.EndFunction().code(), StatusCode::kFailedPrecondition);
   ASSERT_TRUE(b_.End().ok());
-  const NodeId rest = *b_.Call(f, {*b_.Binary(proto::OP_SUB, n, one)});
+  const NodeNumber rest = *b_.Call(f, {*b_.Binary(proto::OP_SUB, n, one)});
   ASSERT_TRUE(b_.Return({*b_.Binary(proto::OP_MUL, n, rest)}).ok());
   ASSERT_TRUE(b_.EndFunction().ok());
   EXPECT_FALSE(b_.EndFunction().ok());
@@ -329,7 +329,7 @@ TEST_F(Builder, FunctionsCallThemselves) {
   // A float is cast to the parameter's type.
   EXPECT_EQ(TypeName(*b_.Call(f, {F32(3.5)})), "i32");
   EXPECT_FALSE(b_.Call(f, {}).ok());
-  EXPECT_FALSE(b_.Call(f + 1, {outside}).ok());
+  EXPECT_FALSE(b_.Call(f.next(), {outside}).ok());
   EXPECT_FALSE(b_.Call(f, {Vec3()}).ok());
   const auto unit = Finish();
   ASSERT_EQ(unit.kernel().functions_size(), 1);
@@ -344,9 +344,9 @@ TEST_F(Builder, FunctionsCallThemselves) {
 }
 
 TEST_F(Builder, JoinsAddressesOfScalars) {
-  const NodeId vector = *b_.Local(b_.types().GetTensor(proto::F32, {2}));
-  const NodeId first = *b_.Element(vector, {I32(0)}), second = *b_.Global(x_, {I32(1)});
-  const NodeId joined = *b_.Join({second, first, second, first}, {2, 2});
+  const NodeNumber vector = *b_.Local(b_.types().GetTensor(proto::F32, {2}));
+  const NodeNumber first = *b_.Element(vector, {I32(0)}), second = *b_.Global(x_, {I32(1)});
+  const NodeNumber joined = *b_.Join({second, first, second, first}, {2, 2});
   EXPECT_TRUE(b_.IsAddress(joined));
   EXPECT_EQ(b_.TypeOf(joined), b_.types().GetTensor(proto::F32, {2, 2}));
   ASSERT_TRUE(b_.Store(*b_.Element(joined, {I32(1), I32(0)}), F32(1)).ok());
@@ -361,40 +361,40 @@ TEST_F(Builder, FunctionsTakeReferencesAndStorages) {
   const TypeId i32 = b_.ScalarType(proto::I32);
   const TypeId vec3 = b_.types().GetTensor(proto::F32, {3});
   EXPECT_FALSE(b_.BeginFunction({{vec3, /*by_reference=*/true}}, {}).ok());
-  EXPECT_FALSE(b_.BeginFunction({{999}}, {}).ok());
-  EXPECT_FALSE(b_.BeginFunction({}, {0}).ok());
+  EXPECT_FALSE(b_.BeginFunction({{TypeId(999)}}, {}).ok());
+  EXPECT_FALSE(b_.BeginFunction({}, {TypeId()}).ok());
   const FunctionId f = *b_.BeginFunction({{i32, /*by_reference=*/true}, {vec3}}, {vec3, i32});
-  EXPECT_FALSE(b_.Param(0).ok());
-  EXPECT_FALSE(b_.Reference(1).ok());
-  const NodeId at = *b_.Reference(0);
+  EXPECT_FALSE(b_.Param(ParamId(0)).ok());
+  EXPECT_FALSE(b_.Reference(ParamId(1)).ok());
+  const NodeNumber at = *b_.Reference(ParamId(0));
   EXPECT_TRUE(b_.IsAddress(at));
   ASSERT_TRUE(b_.Atomic(proto::OP_ATOMIC_ADD, at, I32(1)).ok());
   // Storages are the kernel's; loops are serial, so that a break is legal.
-  const NodeId x = *b_.Global(x_, {*b_.Load(at)});
+  const NodeNumber x = *b_.Global(x_, {*b_.Load(at)});
   ASSERT_TRUE(b_.BeginRangeFor({I32(0), I32(9)}, {}).ok());
   ASSERT_TRUE(b_.Store(x, F32(1)).ok());
   ASSERT_TRUE(b_.Break().ok());
   ASSERT_TRUE(b_.End().ok());
-  const NodeId print = b_.Print({x}, {});
-  EXPECT_EQ(print, 0u) << "an address is not a value";
-  const NodeId printed = b_.Print({at, I32(1)}, {});
-  EXPECT_EQ(printed, 0u);
-  const NodeId shown = b_.Print({I32(1)}, {});
-  EXPECT_EQ(FunctionOfNode(shown), f + 1);
-  ASSERT_TRUE(b_.Return({*b_.Param(1), *b_.Load(at)}).ok());
+  const NodeNumber print = b_.Print({x}, {});
+  EXPECT_FALSE(print) << "an address is not a value";
+  const NodeNumber printed = b_.Print({at, I32(1)}, {});
+  EXPECT_FALSE(printed);
+  const NodeNumber shown = b_.Print({I32(1)}, {});
+  EXPECT_EQ(FunctionOfNode(shown), f);
+  ASSERT_TRUE(b_.Return({*b_.Param(ParamId(1)), *b_.Load(at)}).ok());
   ASSERT_TRUE(b_.EndFunction().ok());
 
-  const NodeId local = *b_.Local(i32);
-  const NodeId call = *b_.Call(f, {local, Vec3()});
+  const NodeNumber local = *b_.Local(i32);
+  const NodeNumber call = *b_.Call(f, {local, Vec3()});
   EXPECT_EQ(TypeName(*b_.GetMember(call, 0)), "vec3 of f32");
   EXPECT_EQ(TypeName(*b_.GetMember(call, 1)), "i32");
   EXPECT_FALSE(b_.Call(f, {I32(1), Vec3()}).ok()) << "no address";
   EXPECT_FALSE(b_.Call(f, {*b_.Local(b_.ScalarType(proto::F32)), Vec3()}).ok()) << "another type";
   const FunctionId nothing = *b_.BeginFunction({}, {});
   ASSERT_TRUE(b_.EndFunction().ok());
-  EXPECT_EQ(b_.TypeOf(*b_.Call(nothing, {})), 0u);
+  EXPECT_FALSE(b_.TypeOf(*b_.Call(nothing, {})));
   Finish();
-  EXPECT_EQ(map_.formats().count(shown), 1u);
+  EXPECT_EQ(map_.formats().count(shown.number()), 1u);
 }
 
 TEST_F(Builder, FunctionsMustBeEnded) {
@@ -423,7 +423,7 @@ TEST(BuilderTrees, IndicesFollowTheTree) {
   const ParamId place = b.AddStorageParam(storage);
   EXPECT_EQ(b.NumIndices(node), 2);
   EXPECT_EQ(b.NumIndices(place), 2);
-  const NodeId zero = b.ConstInt(0, proto::I32);
+  const NodeNumber zero = b.ConstInt(0, proto::I32);
   EXPECT_TRUE(b.Store(*b.Global(place, {zero, zero}), zero).ok());
   proto::CompileUnit unit;
   proto::SourceMap map;
@@ -438,8 +438,8 @@ TEST(BuilderSpeed, LongKernels) {
   KernelBuilder b;
   const ParamId x = b.AddStorageParam(Field());
   for (int i = 0; i < 20000; ++i) {
-    const NodeId at = *b.Global(x, {b.ConstInt(i, proto::I32)});
-    const NodeId sum = *b.Binary(proto::OP_ADD, *b.Load(at), b.ConstInt(1, proto::I32));
+    const NodeNumber at = *b.Global(x, {b.ConstInt(i, proto::I32)});
+    const NodeNumber sum = *b.Binary(proto::OP_ADD, *b.Load(at), b.ConstInt(1, proto::I32));
     ASSERT_TRUE(b.Store(at, sum).ok());
   }
   proto::CompileUnit unit;

@@ -1,23 +1,24 @@
 #include "client_cpp/kernel_facts.h"
 
-#include "common/unit/node_number.h"
+#include "common/language/kernel_parts.h"
 
 namespace kiln {
 namespace {
 
 // Marks the parameters whose memory an address may be in. Values belong to no parameter.
-void MarkParamsOf(const proto::Function& function, uint32_t address, std::vector<bool>* written) {
-  const proto::Node& node = function.nodes(static_cast<int>(address));
+void MarkParamsOf(const proto::Function& function, NodeId address, std::vector<bool>* written) {
+  const proto::Node& node = NodeAt(function, address);
+  const NodeIds operands(node.operands());
   switch (node.kind()) {
     case proto::GLOBAL:
       if (node.index() < written->size()) (*written)[node.index()] = true;
       break;
     case proto::ELEMENT:
     case proto::MEMBER:
-      if (node.operands_size() > 0) MarkParamsOf(function, node.operands(0), written);
+      if (!operands.empty()) MarkParamsOf(function, operands[0], written);
       break;
     case proto::JOIN:
-      for (const uint32_t part : node.operands()) MarkParamsOf(function, part, written);
+      for (const NodeId part : operands) MarkParamsOf(function, part, written);
       break;
     default:
       break;
@@ -25,15 +26,15 @@ void MarkParamsOf(const proto::Function& function, uint32_t address, std::vector
 }
 
 void MarkWritten(const proto::Function& function, std::vector<bool>* written) {
-  for (int id = 1; id < function.nodes_size(); ++id) {
-    const proto::Node& node = function.nodes(id);
+  for (const proto::Node& node : function.nodes()) {
+    const NodeIds operands(node.operands());
     switch (node.kind()) {
       case proto::STORE:
       case proto::ATOMIC:
-        if (node.operands_size() > 0) MarkParamsOf(function, node.operands(0), written);
+        if (!operands.empty()) MarkParamsOf(function, operands[0], written);
         break;
       case proto::CALL:  // the callee may write through an address that it gets
-        for (const uint32_t argument : node.operands()) MarkParamsOf(function, argument, written);
+        for (const NodeId argument : operands) MarkParamsOf(function, argument, written);
         break;
       default:
         break;
@@ -47,10 +48,13 @@ std::string KindsOf(const proto::Function& function) {
   return kinds;
 }
 
-void AddAccessed(const proto::Function& function, uint32_t number,
-                 std::unordered_map<uint32_t, uint32_t>* params) {
-  for (int id = 1; id < function.nodes_size(); ++id) {
-    const proto::Node& node = function.nodes(id);
+void AddAccessed(const proto::Kernel& kernel, FunctionId id,
+                 absl::flat_hash_map<NodeNumber, ParamId>* params) {
+  const proto::Function& function = FunctionAt(kernel, id);
+  for (int i = 1; i < function.nodes_size(); ++i) {
+    const proto::Node& node = function.nodes(i);
+    const NodeNumber number = NumberOfNode(id, NodeId(i));
+    const NodeIds operands(node.operands());
     switch (node.kind()) {
       case proto::GLOBAL:
       case proto::SNODE_ACTIVATE:
@@ -60,14 +64,16 @@ void AddAccessed(const proto::Function& function, uint32_t number,
       case proto::SNODE_APPEND:
       case proto::SNODE_ADDRESS:
       case proto::STRUCT_FOR:
-        params->emplace(NodeNumber(number, id), node.index());
+        params->emplace(number, ParamId(node.index()));
         break;
       case proto::ELEMENT:
       case proto::JOIN:
       case proto::MEMBER: {
-        if (node.operands_size() == 0) break;
-        const auto whole = params->find(NodeNumber(number, node.operands(0)));
-        if (whole != params->end()) params->emplace(NodeNumber(number, id), whole->second);
+        if (operands.empty()) break;
+        const auto whole = params->find(NumberOfNode(id, operands[0]));
+        if (whole == params->end()) break;
+        const ParamId param = whole->second;
+        params->emplace(number, param);
         break;
       }
       default:
@@ -91,28 +97,25 @@ std::vector<std::string> NodeKinds(const proto::Kernel& kernel) {
   return kinds;
 }
 
-std::unordered_map<uint32_t, uint32_t> AccessedParams(const proto::Kernel& kernel) {
-  std::unordered_map<uint32_t, uint32_t> params;
-  AddAccessed(kernel.body(), 0, &params);
-  uint32_t number = 0;
-  for (const proto::Function& function : kernel.functions()) {
-    AddAccessed(function, ++number, &params);
-  }
+absl::flat_hash_map<NodeNumber, ParamId> AccessedParams(const proto::Kernel& kernel) {
+  absl::flat_hash_map<NodeNumber, ParamId> params;
+  for (FunctionId id; HasFunction(kernel, id); id = id.next()) AddAccessed(kernel, id, &params);
   return params;
 }
 
-std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, uint32_t number) {
+std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, NodeNumber node) {
   std::vector<SourcePosition> positions;
-  const uint32_t function = FunctionOfNode(number), node = NodeInFunction(number);
-  if (function > static_cast<uint32_t>(map.functions_size())) return positions;
+  const FunctionId function = FunctionOfNode(node);
+  const NodeId id = NodeInFunction(node);
+  if (function.number() > static_cast<uint32_t>(map.functions_size())) return positions;
   const auto& spans =
-      function == 0 ? map.node_span() : map.functions(static_cast<int>(function - 1)).node_span();
-  if (node >= static_cast<uint32_t>(spans.size())) return positions;
+      function == kKernelBody ? map.node_span() : map.functions(PositionOf(function)).node_span();
+  if (id.number() >= static_cast<uint32_t>(spans.size())) return positions;
   const auto text = [](const auto& list, uint32_t index) {
     return index < static_cast<uint32_t>(list.size()) ? list.Get(static_cast<int>(index))
                                                       : std::string();
   };
-  uint32_t next = spans.Get(static_cast<int>(node));  // 1 + index of a span; 0: none
+  uint32_t next = spans.Get(id.number());  // 1 + index of a span; 0: none
   // A chain that is longer than the list of spans has a cycle.
   for (int i = 0; i < map.spans_size(); ++i) {
     if (next == 0 || next > static_cast<uint32_t>(map.spans_size())) break;

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "common/language/ids.h"
+#include "common/unit/node_number.h"
 #include "proto/kernel.pb.h"
 #include "proto/source_map.pb.h"
 
@@ -21,9 +23,8 @@ std::vector<bool> WrittenParams(const proto::Kernel& kernel);
 // each function.
 std::vector<std::string> NodeKinds(const proto::Kernel& kernel);
 
-// For each node whose indices are checked (NodeNumber): the parameter of the kernel that it
-// accesses.
-std::unordered_map<uint32_t, uint32_t> AccessedParams(const proto::Kernel& kernel);
+// For each node whose indices are checked: the parameter of the kernel that it accesses.
+absl::flat_hash_map<NodeNumber, ParamId> AccessedParams(const proto::Kernel& kernel);
 
 // Where a node comes from. Lines and columns count from 1.
 struct SourcePosition {
@@ -32,9 +33,9 @@ struct SourcePosition {
   std::string function;
 };
 
-// The positions of the node with that number (common/unit/node_number.h), innermost call first;
-// empty if `map` has none. `map` may come from a file: indices out of range are ignored.
-std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, uint32_t number);
+// The positions of a node, innermost call first; empty if `map` has none. `map` may come from a
+// file: indices out of range are ignored.
+std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, NodeNumber node);
 
 }  // namespace kiln
 

@@ -56,11 +56,11 @@ TEST(KernelFacts, NodeKindsAreOneByteANode) {
 }
 
 TEST(KernelFacts, ElementsNameTheParameterThatTheyAccess) {
-  const std::unordered_map<uint32_t, uint32_t> params = AccessedParams(ThreeFields());
-  EXPECT_EQ(params.at(NodeNumber(0, 2)), 0u);
-  EXPECT_EQ(params.at(NodeNumber(0, 4)), 1u);
-  EXPECT_EQ(params.at(NodeNumber(1, 1)), 1u);
-  EXPECT_EQ(params.count(NodeNumber(0, 5)), 0u);
+  const auto params = AccessedParams(ThreeFields());
+  EXPECT_EQ(params.at(NodeNumber(2)), ParamId(0));
+  EXPECT_EQ(params.at(NodeNumber(4)), ParamId(1));
+  EXPECT_EQ(params.at(NumberOfNode(FunctionId(1), NodeId(1))), ParamId(1));
+  EXPECT_EQ(params.count(NodeNumber(5)), 0u);
 }
 
 TEST(KernelFacts, PositionsFollowInlinedCalls) {
@@ -77,22 +77,22 @@ TEST(KernelFacts, PositionsFollowInlinedCalls) {
   outer->set_function(1);
   map.add_node_span(0);
   map.add_node_span(1);
-  const std::vector<SourcePosition> positions = PositionsOf(map, NodeNumber(0, 1));
+  const std::vector<SourcePosition> positions = PositionsOf(map, NodeNumber(1));
   ASSERT_EQ(positions.size(), 2u);
   EXPECT_EQ(positions[0].line, 3u);
   EXPECT_EQ(positions[0].function, "f");
   EXPECT_EQ(positions[1].line, 9u);
   EXPECT_EQ(positions[1].file, "a.py");
-  EXPECT_TRUE(PositionsOf(map, NodeNumber(0, 0)).empty());
-  EXPECT_TRUE(PositionsOf(map, NodeNumber(0, 7)).empty());
-  EXPECT_TRUE(PositionsOf(map, NodeNumber(4, 1)).empty());
+  EXPECT_TRUE(PositionsOf(map, NodeNumber(0)).empty());
+  EXPECT_TRUE(PositionsOf(map, NodeNumber(7)).empty());
+  EXPECT_TRUE(PositionsOf(map, NumberOfNode(FunctionId(4), NodeId(1))).empty());
 }
 
 TEST(KernelFacts, EndsForAMapWithACycle) {
   proto::SourceMap map;
   map.add_spans()->set_inlined_at(1);
   map.add_node_span(1);
-  EXPECT_EQ(PositionsOf(map, 0).size(), 1u);
+  EXPECT_EQ(PositionsOf(map, NodeNumber(0)).size(), 1u);
 }
 
 }  // namespace

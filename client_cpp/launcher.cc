@@ -88,11 +88,11 @@ class Launcher::Texts {
       if (failed_) return;
       const proto::Format* format = FormatOf(node);
       Fail({format != nullptr ? RenderFormat(*format, texts_.types, values, count) : kCheckFailed,
-            PositionsOf(texts_.source_map, node),
-            node,
+            PositionsOf(texts_.source_map, NodeNumber(node)),
+            NodeNumber(node),
             {values, values + count}});
     };
-    hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, 0, {}}); };
+    hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, {}, {}}); };
   }
 
   const LaunchHooks& hooks() const { return hooks_; }
@@ -114,7 +114,7 @@ class Launcher::Texts {
     } else if (count == 1) {  // debug mode's warning about an op
       const OpInfo* op = FindOp(static_cast<int>(values[0]));
       Show(absl::StrCat("overflow of ", op == nullptr ? "an op" : op->spelling,
-                        PositionText(PositionsOf(texts_.source_map, node)), "\n"));
+                        PositionText(PositionsOf(texts_.source_map, NodeNumber(node))), "\n"));
     }
   }
 
@@ -153,9 +153,10 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
   // The slots of a parameter are adjacent, and the slots of trees come last.
   for (const ArgumentSlot& slot : kernel_->info().arguments) {
     if (slot.kind == ArgumentSlot::Kind::kTree) break;
-    if (slot.param >= first_slot_.size()) first_slot_.resize(slot.param + 1, -1);
+    const ParamId param(slot.param);
     // Counts up to the first slot of a tree, so it is the slot's own number here.
-    if (first_slot_[slot.param] < 0) first_slot_[slot.param] = first_tree_slot_;
+    while (!first_slot_.Has(param)) first_slot_.Add(-1);
+    if (first_slot_[param] < 0) first_slot_[param] = first_tree_slot_;
     ++first_tree_slot_;
   }
 }
@@ -174,19 +175,19 @@ Launcher& Launcher::OnFailure(FailureHook hook) {
   return *this;
 }
 
-int Launcher::Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
+int Launcher::Find(ParamId param, ArgumentSlot::Kind kind, uint32_t element) {
   const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
-  int at = param < first_slot_.size() ? first_slot_[param] : -1;
-  for (; at >= 0 && at < first_tree_slot_ && slots[at].param == param; ++at) {
+  int at = first_slot_.Has(param) ? first_slot_[param] : -1;
+  for (; at >= 0 && at < first_tree_slot_ && slots[at].param == param.number(); ++at) {
     if (slots[at].kind == kind && slots[at].element == element) return at;
   }
-  return Missing(param, kind, element);
+  return Missing(param.number(), kind, element);
 }
 
-int Launcher::Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element) {
+int Launcher::Missing(uint32_t number, ArgumentSlot::Kind kind, uint32_t element) {
   // The first mistake is reported by Run; setters are chained and return no status.
   if (error_.ok()) {
-    error_ = absl::FailedPreconditionError(absl::StrCat("parameter ", param,
+    error_ = absl::FailedPreconditionError(absl::StrCat("parameter ", number,
                                                         " of the kernel takes no such argument (",
                                                         NameOf(kind), " ", element, ")"));
   }
@@ -203,24 +204,24 @@ Launcher& Launcher::Put(int slot, uint64_t value) {
 }
 
 template <typename T>
-Launcher& Launcher::SetSlot(uint32_t param, uint32_t element, T value) {
+Launcher& Launcher::SetSlot(ParamId param, uint32_t element, T value) {
   int slot = Find(param, ArgumentSlot::Kind::kValue, element);
   if (slot < 0) return *this;
   auto type = static_cast<proto::Scalar>(kernel_->info().arguments[slot].scalar);
   return Put(slot, SlotOf(type, value));
 }
-template Launcher& Launcher::SetSlot(uint32_t, uint32_t, double);
-template Launcher& Launcher::SetSlot(uint32_t, uint32_t, int64_t);
-template Launcher& Launcher::SetSlot(uint32_t, uint32_t, uint64_t);
+template Launcher& Launcher::SetSlot(ParamId, uint32_t, double);
+template Launcher& Launcher::SetSlot(ParamId, uint32_t, int64_t);
+template Launcher& Launcher::SetSlot(ParamId, uint32_t, uint64_t);
 
-Launcher& Launcher::Bind(uint32_t param, const DenseField& field) {
+Launcher& Launcher::Bind(ParamId param, const DenseField& field) {
   for (uint32_t i = 0; i < field.bases().size(); ++i) {
     Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases()[i]);
   }
   return Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
 }
 
-Launcher& Launcher::Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape) {
+Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
   Put(Find(param, ArgumentSlot::Kind::kBase, 0), reinterpret_cast<uint64_t>(data));
   for (uint32_t i = 0; i < shape.size(); ++i) {
     Put(Find(param, ArgumentSlot::Kind::kExtent, i), shape[i]);

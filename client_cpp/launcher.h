@@ -23,6 +23,7 @@
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
 #include "client_cpp/kernel_facts.h"
+#include "common/language/ids.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -38,7 +39,7 @@ struct LaunchFailure {
   std::string text;
   // Of the check, innermost call first; empty if the kernel has no positions.
   std::vector<SourcePosition> positions;
-  uint32_t node = 0;             // of the check (common/unit/node_number.h); 0: the runtime's error
+  NodeNumber node;               // of the check; none: the runtime's error
   std::vector<uint64_t> values;  // the slots that the check reports
 };
 
@@ -62,7 +63,7 @@ class Launcher {
   // The value parameter `param`, converted to its type. Tensors: one call an element,
   // row-major.
   template <typename T>
-  Launcher& Set(uint32_t param, T value, uint32_t element = 0) {
+  Launcher& Set(ParamId param, T value, uint32_t element = 0) {
     if constexpr (std::is_floating_point_v<T>) {
       return SetSlot(param, element, static_cast<double>(value));
     } else if constexpr (std::is_signed_v<T>) {
@@ -72,13 +73,13 @@ class Launcher {
     }
   }
   // The storage parameter `param`; the field must outlive the runs.
-  Launcher& Bind(uint32_t param, const DenseField& field);
+  Launcher& Bind(ParamId param, const DenseField& field);
   template <typename T>
-  Launcher& Bind(uint32_t param, const Field<T>& field) {
+  Launcher& Bind(ParamId param, const Field<T>& field) {
     return Bind(param, field.dense());
   }
   // An array in C order; the builder knows it through ArrayStorage.
-  Launcher& Bind(uint32_t param, const void* data, absl::Span<const uint64_t> shape);
+  Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape);
 
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
   // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
@@ -102,18 +103,18 @@ class Launcher {
 
   absl::Status CheckArguments() const;
   template <typename T>
-  Launcher& SetSlot(uint32_t param, uint32_t element, T value);
+  Launcher& SetSlot(ParamId param, uint32_t element, T value);
   // The index of a slot; -1, with an error noted, if the kernel has no such slot.
-  int Find(uint32_t param, ArgumentSlot::Kind kind, uint32_t element);
-  int Missing(uint32_t param, ArgumentSlot::Kind kind, uint32_t element);
+  int Find(ParamId param, ArgumentSlot::Kind kind, uint32_t element);
+  int Missing(uint32_t number, ArgumentSlot::Kind kind, uint32_t element);
   Launcher& Put(int slot, uint64_t value);
 
   std::shared_ptr<const LoadedKernel> kernel_;
   std::shared_ptr<const Instance> instance_;  // may be null
   PrintHook print_hook_;
   FailureHook failure_hook_;
-  std::vector<int> first_slot_;  // by parameter
-  int first_tree_slot_ = 0;      // the trees' come last
+  IdVector<ParamId, int> first_slot_;  // -1: no slots
+  int first_tree_slot_ = 0;            // the trees' come last
   std::vector<uint64_t> arguments_;
   std::vector<bool> is_set_;
   std::vector<uint64_t> results_;

@@ -21,11 +21,11 @@ TEST(LauncherTest, ValuesAndResults) {
   info.results = {proto::I64};
   Launcher launch(Load(info));
   EXPECT_TRUE(absl::IsFailedPrecondition(launch.Run()));
-  EXPECT_TRUE(launch.Set(0, 4).Run().ok());
+  EXPECT_TRUE(launch.Set(ParamId(0), 4).Run().ok());
   EXPECT_EQ(launch.result<int64_t>(), 5);
-  EXPECT_TRUE(launch.Set(0, -3.7).Run().ok());
+  EXPECT_TRUE(launch.Set(ParamId(0), -3.7).Run().ok());
   EXPECT_EQ(launch.result<int64_t>(), -2);
-  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(1, 1).Run()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(ParamId(1), 1).Run()));
 }
 
 // An instance of which nodes 7 and 9 have the format "WHAT {value}".
@@ -34,7 +34,7 @@ std::shared_ptr<const Instance> WithTexts(const KernelInfo& info, const std::str
   proto::Format format;
   proto::Format::Piece* piece = format.add_pieces();
   piece->set_text(what);
-  piece->set_type(texts.types.GetScalar(proto::I32));
+  piece->set_type(texts.types.GetScalar(proto::I32).number());
   format.set_end("\n");
   (*texts.source_map.mutable_formats())[7] = format;
   format.clear_end();
@@ -69,13 +69,13 @@ TEST(LauncherTest, AFailureHasATextForHookAndStatus) {
   Launcher launch(WithTexts(info, "not above "));
   std::vector<LaunchFailure> failures;
   launch.OnFailure([&](const LaunchFailure& failure) { failures.push_back(failure); });
-  EXPECT_TRUE(launch.Set(0, 2000).Run().ok());
+  EXPECT_TRUE(launch.Set(ParamId(0), 2000).Run().ok());
   EXPECT_TRUE(failures.empty());
-  const absl::Status status = launch.Set(0, 999).Run();
+  const absl::Status status = launch.Set(ParamId(0), 999).Run();
   EXPECT_EQ(status, absl::AbortedError("not above 999"));
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures[0].text, "not above 999");
-  EXPECT_EQ(failures[0].node, 9u);
+  EXPECT_EQ(failures[0].node, NodeNumber(9));
   EXPECT_EQ(failures[0].values, std::vector<uint64_t>{999});
 }
 
@@ -86,10 +86,10 @@ TEST(LauncherTest, FieldsAreBasesThenExtent) {
   info.arguments.push_back({ArgumentSlot::Kind::kExtent});
   Launcher launch(Load(info));
   auto field = *Field<int32_t>::Create({1000});
-  ASSERT_TRUE(launch.Bind(0, field).Run().ok());
+  ASSERT_TRUE(launch.Bind(ParamId(0), field).Run().ok());
   EXPECT_EQ(field.ToVector(), std::vector<int32_t>(1000, 1));
   std::vector<int32_t> array(10);
-  ASSERT_TRUE(launch.Bind(0, array.data(), {array.size()}).Run().ok());
+  ASSERT_TRUE(launch.Bind(ParamId(0), array.data(), {array.size()}).Run().ok());
   EXPECT_EQ(array, std::vector<int32_t>(10, 1));
 }
 
@@ -132,7 +132,7 @@ TEST(LauncherTest, TreeSlotsFollowParameters) {
   for (const ArgumentSlot& slot : TreeInfo().arguments) info.arguments.push_back(slot);
   info.results = {proto::I64};
   Launcher launch(Load(info));
-  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(0, 6).Run()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(launch.Set(ParamId(0), 6).Run()));
   KilnNode* const nodes[] = {nullptr, nullptr};
   ASSERT_TRUE(launch.BindTree(0, tree->root(), nodes).Run().ok());
   EXPECT_EQ(launch.result<int64_t>(), 7);
@@ -143,8 +143,8 @@ TEST(LauncherTest, FailedChecksAreAborted) {
   AddRange(&info, "fail_from", 10, 1);
   info.arguments.push_back({ArgumentSlot::Kind::kValue, 0, 0, proto::I64});
   Launcher launch(Load(info));
-  EXPECT_TRUE(absl::IsAborted(launch.Set(0, 5).Run()));
-  EXPECT_TRUE(launch.Set(0, 10).Run().ok());
+  EXPECT_TRUE(absl::IsAborted(launch.Set(ParamId(0), 5).Run()));
+  EXPECT_TRUE(launch.Set(ParamId(0), 10).Run().ok());
 }
 
 }  // namespace

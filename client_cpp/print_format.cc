@@ -149,8 +149,9 @@ std::string RenderFormat(const proto::Format& format, const TypeTable& types,
   Renderer renderer(types, values, count);
   for (const proto::Format::Piece& piece : format.pieces()) {
     renderer.Text(piece.text());
-    if (piece.type() != 0 && piece.type() < types.size()) {
-      renderer.Value(piece.type(), ParseSpec(piece.spec()));
+    const TypeId type(piece.type());
+    if (type && types.Has(type)) {
+      renderer.Value(type, ParseSpec(piece.spec()));
     }
   }
   renderer.Text(format.end());

@@ -13,7 +13,7 @@ std::string Shown(Scalar scalar, T value, const std::string& spec) {
   TypeTable types;
   proto::Format format;
   proto::Format::Piece* piece = format.add_pieces();
-  piece->set_type(types.GetScalar(scalar));
+  piece->set_type(types.GetScalar(scalar).number());
   piece->set_spec(spec);
   uint64_t slot = 0;
   std::memcpy(&slot, &value, sizeof value);

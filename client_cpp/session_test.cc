@@ -82,7 +82,7 @@ class SessionTest : public ::testing::Test {
     EXPECT_TRUE(outcome.ok()) << outcome.status();
     if (!outcome.ok() || outcome->kernel == nullptr) return "none";
     Launcher launch(outcome->kernel);
-    EXPECT_TRUE(launch.Set(0, 41).Run().ok());
+    EXPECT_TRUE(launch.Set(ParamId(0), 41).Run().ok());
     EXPECT_EQ(launch.result<int64_t>(), 42);
     return outcome->tier;
   }
@@ -161,7 +161,7 @@ TEST_F(SessionTest, LoadsTheReplysBytesIfTheFileHoldsOthers) {
   const std::string bytes = EncodeEntry(key, ReadAll(SharedObject()), *first->info);
   const auto sent = disk.LoadSent(bytes, *DecodeEntry(bytes));
   ASSERT_TRUE(sent.ok()) << sent.status();
-  EXPECT_TRUE(Launcher(sent->kernel).Set(0, 41).Run().ok());
+  EXPECT_TRUE(Launcher(sent->kernel).Set(ParamId(0), 41).Run().ok());
 }
 
 TEST_F(SessionTest, AnInstanceKnowsWhatItWritesAndWhereItsNodesAre) {
@@ -175,9 +175,9 @@ TEST_F(SessionTest, AnInstanceKnowsWhatItWritesAndWhereItsNodesAre) {
   span.set_line(7);
   span.set_function(builder.AddName("k"));
   builder.SetSpan(builder.AddSpan(span));
-  const NodeId zero = builder.ConstInt(0, proto::I32);
-  const NodeId value = *builder.Load(*builder.Global(read, {zero}));
-  const NodeId to = *builder.Global(written, {zero});
+  const NodeNumber zero = builder.ConstInt(0, proto::I32);
+  const NodeNumber value = *builder.Load(*builder.Global(read, {zero}));
+  const NodeNumber to = *builder.Global(written, {zero});
   ASSERT_TRUE(builder.Store(to, value).ok());
   CompileSettings settings;
   settings.name = "k";

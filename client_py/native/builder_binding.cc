@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client_cpp/kernel_builder.h"
+#include "client_py/native/id_caster.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 
@@ -16,7 +17,9 @@ namespace py = pybind11;
 
 namespace {
 
-using Ids = std::vector<uint32_t>;
+using Numbers = std::vector<uint32_t>;
+using Nodes = std::vector<NodeNumber>;
+using Types = std::vector<TypeId>;
 using Pieces = std::vector<std::tuple<std::string, uint32_t, std::string>>;
 
 // A subclass of ValueError, by which the front end distinguishes errors of the user's program,
@@ -29,9 +32,10 @@ PyObject* builder_error = nullptr;
   throw py::error_already_set();
 }
 
-NodeId Get(const absl::StatusOr<NodeId>& node) {
-  if (!node.ok()) RaiseBuilder(node.status());
-  return *node;
+template <typename Kind>
+Id<Kind> Get(const absl::StatusOr<Id<Kind>>& id) {
+  if (!id.ok()) RaiseBuilder(id.status());
+  return *id;
 }
 
 void Get(const absl::Status& status) {
@@ -85,13 +89,13 @@ TypeId StructType(KernelBuilder& b, const std::vector<std::pair<std::string, Typ
   return b.types().Get(type);
 }
 
-NodeId AppendNode(KernelBuilder& b, int kind, TypeId type, int op, const Ids& operands,
-                  uint64_t index, const std::vector<int64_t>& attributes) {
+NodeNumber AppendNode(KernelBuilder& b, int kind, TypeId type, int op, const Nodes& operands,
+                      uint64_t index, const std::vector<int64_t>& attributes) {
   proto::Node node;
   node.set_kind(static_cast<proto::NodeKind>(kind));
-  node.set_type(type);
+  node.set_type(type.number());
   node.set_op(OpOf(op));
-  for (NodeId operand : operands) node.add_operands(operand);
+  for (NodeNumber operand : operands) node.add_operands(operand.number());
   node.set_index(index);
   for (int64_t attribute : attributes) node.add_attributes(attribute);
   return Get(b.Append(std::move(node)));
@@ -118,7 +122,7 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
     return std::make_unique<KernelBuilder>(defaults);
   }));
   c.def("scalar_type", [](KernelBuilder& b, int s) { return b.ScalarType(ScalarOf(s)); });
-  c.def("tensor_type", [](KernelBuilder& b, int s, const Ids& shape) {
+  c.def("tensor_type", [](KernelBuilder& b, int s, const Numbers& shape) {
     return b.types().GetTensor(ScalarOf(s), shape);
   });
   c.def("struct_type", &StructType);
@@ -129,7 +133,7 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
   c.def("add_value_param", &KernelBuilder::AddValueParam);
   c.def(
       "add_storage_param",
-      [](KernelBuilder& b, const py::bytes& bytes, const Ids& trees) {
+      [](KernelBuilder& b, const py::bytes& bytes, const Numbers& trees) {
         proto::Storage storage;
         if (!storage.ParseFromString(std::string(bytes))) {
           throw py::value_error("not a storage descriptor");
@@ -137,11 +141,11 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
         if (storage.has_tree()) RenumberTrees(trees, storage.mutable_tree());
         return b.AddStorageParam(storage);
       },
-      py::arg("storage"), py::arg("trees") = Ids());
+      py::arg("storage"), py::arg("trees") = Numbers());
   c.def("add_tree", [](KernelBuilder& b, const TreeObject& tree) {
     return b.AddTree(tree.layout().DescribeTree());
   });
-  c.def("set_return_types", [](KernelBuilder& b, const Ids& types) { b.SetReturnTypes(types); });
+  c.def("set_return_types", [](KernelBuilder& b, const Types& types) { b.SetReturnTypes(types); });
 }
 
 void BindValues(py::class_<KernelBuilder>& c) {
@@ -152,53 +156,58 @@ void BindValues(py::class_<KernelBuilder>& c) {
         [](KernelBuilder& b, double value, int s) { return b.ConstFloat(value, ScalarOf(s)); });
   c.def("const_bool", &KernelBuilder::ConstBool);
   c.def("param", [](KernelBuilder& b, ParamId p) { return Get(b.Param(p)); });
-  c.def("unary", [](KernelBuilder& b, int op, NodeId x) { return Get(b.Unary(OpOf(op), x)); });
-  c.def("binary",
-        [](KernelBuilder& b, int op, NodeId x, NodeId y) { return Get(b.Binary(OpOf(op), x, y)); });
-  c.def("ternary", [](KernelBuilder& b, int op, NodeId x, NodeId y, NodeId z) {
+  c.def("unary", [](KernelBuilder& b, int op, NodeNumber x) { return Get(b.Unary(OpOf(op), x)); });
+  c.def("binary", [](KernelBuilder& b, int op, NodeNumber x, NodeNumber y) {
+    return Get(b.Binary(OpOf(op), x, y));
+  });
+  c.def("ternary", [](KernelBuilder& b, int op, NodeNumber x, NodeNumber y, NodeNumber z) {
     return Get(b.Ternary(OpOf(op), x, y, z));
   });
-  c.def("cast", [](KernelBuilder& b, NodeId x, TypeId t) { return Get(b.Cast(x, t)); });
-  c.def("bit_cast", [](KernelBuilder& b, NodeId x, TypeId t) { return Get(b.BitCast(x, t)); });
-  c.def("make_tensor", [](KernelBuilder& b, const Ids& elements, const Ids& shape) {
+  c.def("cast", [](KernelBuilder& b, NodeNumber x, TypeId t) { return Get(b.Cast(x, t)); });
+  c.def("bit_cast", [](KernelBuilder& b, NodeNumber x, TypeId t) { return Get(b.BitCast(x, t)); });
+  c.def("make_tensor", [](KernelBuilder& b, const Nodes& elements, const Numbers& shape) {
     return Get(b.MakeTensor(elements, shape));
   });
-  c.def("extract", [](KernelBuilder& b, NodeId tensor, const Ids& indices) {
+  c.def("extract", [](KernelBuilder& b, NodeNumber tensor, const Nodes& indices) {
     return Get(b.Extract(tensor, indices));
   });
-  c.def("pick", [](KernelBuilder& b, NodeId tensor, const Ids& shape, uint32_t first,
+  c.def("pick", [](KernelBuilder& b, NodeNumber tensor, const Numbers& shape, uint32_t first,
                    const std::vector<int32_t>& strides) {
     return Get(b.Pick(tensor, shape, first, strides));
   });
-  c.def("reduce", [](KernelBuilder& b, int op, NodeId x) { return Get(b.Reduce(OpOf(op), x)); });
-  c.def("make_struct", [](KernelBuilder& b, TypeId type, const Ids& members) {
+  c.def("reduce",
+        [](KernelBuilder& b, int op, NodeNumber x) { return Get(b.Reduce(OpOf(op), x)); });
+  c.def("make_struct", [](KernelBuilder& b, TypeId type, const Nodes& members) {
     return Get(b.MakeStruct(type, members));
   });
-  c.def("get_member",
-        [](KernelBuilder& b, NodeId value, int member) { return Get(b.GetMember(value, member)); });
+  c.def("get_member", [](KernelBuilder& b, NodeNumber value, int member) {
+    return Get(b.GetMember(value, member));
+  });
   c.def("random", &KernelBuilder::Random);
   c.def("shape", [](KernelBuilder& b, ParamId p, int axis) { return Get(b.Shape(p, axis)); });
 }
 
 void BindMemory(py::class_<KernelBuilder>& c) {
   c.def(
-      "local", [](KernelBuilder& b, TypeId t, NodeId init) { return Get(b.Local(t, init)); },
-      py::arg("type"), py::arg("init") = 0);
-  c.def("global_",
-        [](KernelBuilder& b, ParamId p, const Ids& indices) { return Get(b.Global(p, indices)); });
-  c.def("element", [](KernelBuilder& b, NodeId address, const Ids& indices) {
+      "local", [](KernelBuilder& b, TypeId t, NodeNumber init) { return Get(b.Local(t, init)); },
+      py::arg("type"), py::arg("init") = NodeNumber());
+  c.def("global_", [](KernelBuilder& b, ParamId p, const Nodes& indices) {
+    return Get(b.Global(p, indices));
+  });
+  c.def("element", [](KernelBuilder& b, NodeNumber address, const Nodes& indices) {
     return Get(b.Element(address, indices));
   });
-  c.def("join", [](KernelBuilder& b, const Ids& addresses, const Ids& shape) {
+  c.def("join", [](KernelBuilder& b, const Nodes& addresses, const Numbers& shape) {
     return Get(b.Join(addresses, shape));
   });
-  c.def("member_address", [](KernelBuilder& b, NodeId address, int member) {
+  c.def("member_address", [](KernelBuilder& b, NodeNumber address, int member) {
     return Get(b.MemberAddress(address, member));
   });
-  c.def("load", [](KernelBuilder& b, NodeId address) { return Get(b.Load(address)); });
-  c.def("store",
-        [](KernelBuilder& b, NodeId address, NodeId value) { Get(b.Store(address, value)); });
-  c.def("atomic", [](KernelBuilder& b, int op, NodeId address, NodeId value) {
+  c.def("load", [](KernelBuilder& b, NodeNumber address) { return Get(b.Load(address)); });
+  c.def("store", [](KernelBuilder& b, NodeNumber address, NodeNumber value) {
+    Get(b.Store(address, value));
+  });
+  c.def("atomic", [](KernelBuilder& b, int op, NodeNumber address, NodeNumber value) {
     return Get(b.Atomic(OpOf(op), address, value));
   });
 }
@@ -206,7 +215,7 @@ void BindMemory(py::class_<KernelBuilder>& c) {
 void BindControl(py::class_<KernelBuilder>& c) {
   c.def(
       "begin_range_for",
-      [](KernelBuilder& b, const Ids& bounds, bool serialize, uint32_t block_dim,
+      [](KernelBuilder& b, const Nodes& bounds, bool serialize, uint32_t block_dim,
          uint32_t parallelize, bool bit_vectorize, bool block_dim_adaptive) {
         return Get(b.BeginRangeFor(
             bounds, Config(serialize, block_dim, parallelize, bit_vectorize, block_dim_adaptive)));
@@ -225,18 +234,18 @@ void BindControl(py::class_<KernelBuilder>& c) {
       py::arg("parallelize") = 0, py::arg("bit_vectorize") = false,
       py::arg("block_dim_adaptive") = false);
   c.def("loop_index",
-        [](KernelBuilder& b, NodeId loop, int d) { return Get(b.LoopIndex(loop, d)); });
+        [](KernelBuilder& b, NodeNumber loop, int d) { return Get(b.LoopIndex(loop, d)); });
   c.def("begin_while", &KernelBuilder::BeginWhile);
-  c.def("begin_if", [](KernelBuilder& b, NodeId x) { return Get(b.BeginIf(x)); });
-  c.def("begin_choose", [](KernelBuilder& b, NodeId x) { return Get(b.BeginChoose(x)); });
+  c.def("begin_if", [](KernelBuilder& b, NodeNumber x) { return Get(b.BeginIf(x)); });
+  c.def("begin_choose", [](KernelBuilder& b, NodeNumber x) { return Get(b.BeginChoose(x)); });
   c.def("else_", [](KernelBuilder& b) { Get(b.Else()); });
-  c.def("yield_", [](KernelBuilder& b, NodeId x) { Get(b.Yield(x)); });
+  c.def("yield_", [](KernelBuilder& b, NodeNumber x) { Get(b.Yield(x)); });
   c.def("end", [](KernelBuilder& b) { Get(b.End()); });
   c.def("break_", [](KernelBuilder& b) { Get(b.Break()); });
   c.def("continue_", [](KernelBuilder& b) { Get(b.Continue()); });
-  c.def("return_", [](KernelBuilder& b, const Ids& values) { Get(b.Return(values)); });
+  c.def("return_", [](KernelBuilder& b, const Nodes& values) { Get(b.Return(values)); });
   c.def("begin_function", [](KernelBuilder& b, const std::vector<std::pair<TypeId, bool>>& given,
-                             const Ids& returns) {
+                             const Types& returns) {
     std::vector<FunctionParam> params;
     params.reserve(given.size());
     for (const auto& [type, by_reference] : given) params.push_back({type, by_reference});
@@ -244,16 +253,17 @@ void BindControl(py::class_<KernelBuilder>& c) {
   });
   c.def("end_function", [](KernelBuilder& b) { Get(b.EndFunction()); });
   c.def("reference", [](KernelBuilder& b, ParamId p) { return Get(b.Reference(p)); });
-  c.def("call", [](KernelBuilder& b, FunctionId f, const Ids& arguments) {
+  c.def("call", [](KernelBuilder& b, FunctionId f, const Nodes& arguments) {
     return Get(b.Call(f, arguments));
   });
-  c.def("print_", [](KernelBuilder& b, const Ids& values, const Pieces& pieces,
+  c.def("print_", [](KernelBuilder& b, const Nodes& values, const Pieces& pieces,
                      const std::string& end) { return b.Print(values, MakeFormat(pieces, end)); });
-  c.def("assert_", [](KernelBuilder& b, NodeId condition, const Ids& values, const Pieces& pieces) {
-    return Get(b.Assert(condition, values, MakeFormat(pieces, "")));
-  });
-  c.def("append", &AppendNode, py::arg("kind"), py::arg("type") = 0, py::arg("op") = 0,
-        py::arg("operands") = Ids(), py::arg("index") = 0,
+  c.def("assert_",
+        [](KernelBuilder& b, NodeNumber condition, const Nodes& values, const Pieces& pieces) {
+          return Get(b.Assert(condition, values, MakeFormat(pieces, "")));
+        });
+  c.def("append", &AppendNode, py::arg("kind"), py::arg("type") = TypeId(), py::arg("op") = 0,
+        py::arg("operands") = Nodes(), py::arg("index") = 0,
         py::arg("attributes") = std::vector<int64_t>());
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "client_py/native/id_caster.h"
 #include "client_py/native/status_error.h"
 
 namespace kiln {
@@ -44,11 +45,11 @@ py::list KeyParts(const Instance& instance) {
   return parts;
 }
 
-py::object NodeParam(const Instance& instance, uint32_t number) {
+py::object NodeParam(const Instance& instance, NodeNumber node) {
   const auto& params = instance.texts().node_params;
-  const auto found = params.find(number);
+  const auto found = params.find(node);
   if (found == params.end()) return py::none();
-  return py::int_(found->second);
+  return py::cast(found->second);
 }
 
 }  // namespace
@@ -93,12 +94,12 @@ void BindInstance(py::module_& m) {
           [](const Instance& instance) { return instance.kernel()->info().tasks.size(); })
       .def("pack", &Pack, py::arg("lines"))
       .def("positions",
-           [](const Instance& instance, uint32_t number) {
-             return PositionTuples(PositionsOf(instance.texts().source_map, number));
+           [](const Instance& instance, NodeNumber node) {
+             return PositionTuples(PositionsOf(instance.texts().source_map, node));
            })
       .def("node_param", &NodeParam)
-      .def("node_kind", [](const Instance& instance, uint32_t number) {
-        return static_cast<int>(instance.KindOf(number));
+      .def("node_kind", [](const Instance& instance, NodeNumber node) {
+        return static_cast<int>(instance.KindOf(node));
       });
   py::class_<LocatedDiagnostic>(m, "Diagnostic")
       .def_property_readonly(

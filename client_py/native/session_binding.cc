@@ -15,6 +15,7 @@
 #include "client_cpp/session.h"
 #include "client_cpp/upstream.h"
 #include "client_py/native/daemon_binding.h"
+#include "client_py/native/id_caster.h"
 #include "client_py/native/instance_binding.h"
 #include "client_py/native/message_fields.h"
 #include "client_py/native/status_error.h"
@@ -73,7 +74,7 @@ Target ParseTarget(const std::string& text) {
 // (Instance, what it can be compiled from again).
 py::tuple Compile(Session& session, KernelBuilder& builder, std::string name, const py::dict& code,
                   const py::dict& report, const std::string& target,
-                  std::vector<std::vector<uint32_t>> aliases) {
+                  std::vector<std::vector<ParamId>> aliases) {
   CompileSettings settings;
   settings.name = std::move(name);
   SetFields(code, &settings.code);

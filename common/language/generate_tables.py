@@ -31,6 +31,11 @@ NODE_FIELDS = [
     ("is_terminator", "bool"),
 ]
 NODE_NAMES = {"operands", "index"}  # what only the views hold
+# The kind of an `index` that is an id, and how the id is made; by NodeFacts.index.
+INDEX_IDS = {
+    "param": ("ParamId", "ParamId(message().index())"),
+    "function": ("FunctionId", "FunctionAtPosition(message().index())"),
+}
 ZERO = {"text": '""', "int": "0", "bool": "false"}
 
 
@@ -117,15 +122,28 @@ def view_name(row):
     return "".join(words) + "Node"
 
 
-def accessor(name, position, of, element):
-    """The accessor of one name of a list (NodeFacts.operands)."""
+def operand(name, position):
+    """The accessor of an operand (NodeFacts.operands)."""
     if name.endswith("*"):
-        span = f"absl::Span<const {element}>"
-        return f"  {span} {name[:-1]}() const {{ return {of}s().subspan({position}); }}"
+        return f"  NodeIds {name[:-1]}() const {{ return operands_from({position}); }}"
     if name.endswith("?"):
-        value = f"{of}s().size() > {position} ? {of}({position}) : 0"
-        return f"  {element} {name[:-1]}() const {{ return {value}; }}"
-    return f"  {element} {name}() const {{ return {of}({position}); }}"
+        value = f"operands().size() > {position} ? operand({position}) : NodeId()"
+        return f"  NodeId {name[:-1]}() const {{ return {value}; }}"
+    return f"  NodeId {name}() const {{ return operand({position}); }}"
+
+
+def attribute(name, position):
+    """The accessor of an attribute (NodeFacts.operands)."""
+    if name == "params*":
+        params = "IdList<ParamId, int64_t>"
+        return f"  {params} params() const {{ return {params}(attributes(), {position}); }}"
+    if name.endswith("*"):
+        span = "absl::Span<const int64_t>"
+        return f"  {span} {name[:-1]}() const {{ return attributes().subspan({position}); }}"
+    if name.endswith("?"):
+        value = f"attributes().size() > {position} ? attribute({position}) : 0"
+        return f"  int64_t {name[:-1]}() const {{ return {value}; }}"
+    return f"  int64_t {name}() const {{ return attribute({position}); }}"
 
 
 def check_counts(row, names, facts):
@@ -146,16 +164,15 @@ def view(row, facts):
     operands, _, attributes = facts.get("operands", '""').strip('"').partition(";")
     names = [name.strip() for name in operands.split(",") if name.strip()]
     check_counts(row, names, facts)
-    lines = [accessor(name, i, "operand", "uint32_t") for i, name in enumerate(names)]
+    lines = [operand(name, i) for i, name in enumerate(names)]
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    lines += [accessor(name, i, "attribute", "int64_t") for i, name in enumerate(names)]
+    lines += [attribute(name, i) for i, name in enumerate(names)]
     if "index" in facts:
-        index = facts["index"].strip('"')
-        lines.append(f"  uint64_t {index}() const {{ return message().index(); }}")
+        name = facts["index"].strip('"')
+        kind, value = INDEX_IDS.get(name, ("uint64_t", "message().index()"))
+        lines.append(f"  {kind} {name}() const {{ return {value}; }}")
     blocks = {"1": ["body"], "2": ["then_block", "else_block"]}.get(facts.get("blocks"), [])
-    lines += [
-        f"  uint32_t {name}() const {{ return block({i}); }}" for i, name in enumerate(blocks)
-    ]
+    lines += [f"  BlockId {name}() const {{ return block({i}); }}" for i, name in enumerate(blocks)]
     head = [f"struct {view_name(row)} : NodeView {{", "  using NodeView::NodeView;"]
     return "\n".join([*head, *lines, "};"])
 
@@ -163,7 +180,7 @@ def view(row, facts):
 def visit(rows):
     lines = [
         "template <typename Visitor>",
-        "decltype(auto) VisitNode(uint32_t id, const proto::Node& node, Visitor&& visit) {",
+        "decltype(auto) VisitNode(NodeId id, const proto::Node& node, Visitor&& visit) {",
         "  switch (node.kind()) {",
     ]
     for row, _, _ in rows:

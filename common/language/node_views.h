@@ -2,7 +2,7 @@
 // attribute and block, and for the index, as its row in proto/kernel.proto names them:
 //
 //   ExtractNode node(id, function.nodes(id));
-//   node.tensor();   // the first operand, a node's id
+//   node.tensor();   // the first operand
 //   node.indices();  // the operands after it
 //
 // Views are made from the rows, so what checks and what lowers a kind cannot disagree about the
@@ -18,6 +18,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/check.h"
+#include "common/language/ids.h"
 #include "proto/kernel.pb.h"
 
 namespace kiln {
@@ -25,27 +26,26 @@ namespace kiln {
 // What nodes of all kinds have.
 class NodeView {
  public:
-  NodeView(uint32_t id, const proto::Node& message) : id_(id), message_(&message) {}
+  NodeView(NodeId id, const proto::Node& message) : id_(id), message_(&message) {}
 
-  uint32_t id() const { return id_; }
+  NodeId id() const { return id_; }
   proto::NodeKind kind() const { return message_->kind(); }
-  uint32_t type() const { return message_->type(); }
+  TypeId type() const { return TypeId(message_->type()); }
   proto::Op op() const { return message_->op(); }
-  absl::Span<const uint32_t> operands() const {
-    return {message_->operands().data(), static_cast<size_t>(message_->operands_size())};
-  }
+  NodeIds operands() const { return NodeIds(message_->operands()); }
 
  protected:
   const proto::Node& message() const { return *message_; }
-  uint32_t operand(int i) const { return message_->operands(i); }
+  NodeId operand(int i) const { return NodeId(message_->operands(i)); }
+  NodeIds operands_from(size_t i) const { return NodeIds(message_->operands(), i); }
   absl::Span<const int64_t> attributes() const {
     return {message_->attributes().data(), static_cast<size_t>(message_->attributes_size())};
   }
   int64_t attribute(int i) const { return message_->attributes(i); }
-  uint32_t block(int i) const { return message_->blocks(i); }
+  BlockId block(int i) const { return BlockId(message_->blocks(i)); }
 
  private:
-  uint32_t id_;
+  NodeId id_;
   const proto::Node* message_;
 };
 
@@ -61,7 +61,7 @@ namespace internal {
 // The views, and
 //
 //   template <typename Visitor>
-//   decltype(auto) VisitNode(uint32_t id, const proto::Node& node, Visitor&& visit);
+//   decltype(auto) VisitNode(NodeId id, const proto::Node& node, Visitor&& visit);
 //
 // which calls `visit` with the view of the node's kind. A visitor that does not take every kind
 // does not build. Requires: the kind has a row.

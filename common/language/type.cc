@@ -31,11 +31,11 @@ const ScalarInfo& Info(Scalar s) {
 }
 
 template <typename... Parts>
-absl::Status Bad(size_t id, const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat("type ", id, ": ", parts...));
+absl::Status Bad(TypeId id, const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("type ", id.number(), ": ", parts...));
 }
 
-absl::Status CheckShape(size_t id, const proto::Type& type) {
+absl::Status CheckShape(TypeId id, const proto::Type& type) {
   if (type.shape_size() > 2) {
     return Bad(id, "a tensor has one or two dimensions, not ", type.shape_size());
   }
@@ -52,7 +52,7 @@ absl::Status CheckShape(size_t id, const proto::Type& type) {
 }
 
 // Checks one message, except for the depth of its members.
-absl::Status CheckType(size_t id, const proto::Type& type) {
+absl::Status CheckType(TypeId id, const proto::Type& type) {
   if (!proto::Scalar_IsValid(type.scalar()))
     return Bad(id, "scalar ", type.scalar(), " is unknown");
   if (type.has_quant()) return Bad(id, "quantised numbers are storage, not values");
@@ -84,8 +84,7 @@ uint64_t Type::NumElements() const {
 
 TypeTable::TypeTable() {
   types_.emplace_back();
-  num_scalars_.push_back(0);
-  index_.emplace(Type(), 0);
+  index_.emplace(Type(), num_scalars_.Add(0));
 }
 
 TypeId TypeTable::Add(const Type& type) {
@@ -93,20 +92,19 @@ TypeId TypeTable::Add(const Type& type) {
   for (const auto& member : type.members) {
     scalars = std::min<uint64_t>(scalars + num_scalars_[member.second], kMaxTypeScalars + 1);
   }
-  const TypeId id = static_cast<TypeId>(types_.size());
   types_.push_back(type);
-  num_scalars_.push_back(scalars);
+  const TypeId id = num_scalars_.Add(scalars);
   if (type.IsScalar()) scalars_[type.scalar] = id;
   return id;
 }
 
 TypeId TypeTable::Get(const Type& type) {
-  const auto [slot, is_new] = index_.try_emplace(type, static_cast<TypeId>(types_.size()));
+  const auto [slot, is_new] = index_.try_emplace(type, TypeId(types_.size()));
   return is_new ? Add(type) : slot->second;
 }
 
 TypeId TypeTable::GetScalar(Scalar s) {
-  if (scalars_[s] != 0 || s == proto::SCALAR_NONE) return scalars_[s];
+  if (scalars_[s] || s == proto::SCALAR_NONE) return scalars_[s];
   Type type;
   type.scalar = s;
   return Get(type);
@@ -121,7 +119,7 @@ TypeId TypeTable::GetTensor(Scalar s, const std::vector<uint32_t>& shape) {
 }
 
 std::string TypeTable::Name(TypeId id) const {
-  const Type& type = types_[id];
+  const Type& type = (*this)[id];
   if (type.IsStruct()) {
     return absl::StrCat("struct {",
                         absl::StrJoin(type.members, ", ",
@@ -145,7 +143,7 @@ std::string TypeTable::Name(TypeId id) const {
 uint64_t TypeTable::NumScalars(TypeId id) const { return num_scalars_[id]; }
 
 void TypeTable::AppendScalars(TypeId id, std::vector<Scalar>* out) const {
-  const Type& type = types_[id];
+  const Type& type = (*this)[id];
   if (type.IsStruct()) {
     for (const auto& member : type.members) AppendScalars(member.second, out);
   } else if (type.scalar != proto::SCALAR_NONE) {
@@ -157,25 +155,27 @@ absl::StatusOr<TypeTable> TypeTable::FromProto(
     const google::protobuf::RepeatedPtrField<proto::Type>& types) {
   TypeTable table;
   if (types.empty()) return table;
-  if (types[0].ByteSizeLong() != 0) return Bad(0, "must be empty: it represents \"none\"");
-  std::vector<uint32_t> depth(types.size(), 1);
-  for (int id = 1; id < types.size(); ++id) {
-    const proto::Type& message = types[id];
+  if (types[0].ByteSizeLong() != 0) return Bad(TypeId(), "must be empty: it represents \"none\"");
+  IdVector<TypeId, uint32_t> depth(types.size());  // of nested structs
+  for (int i = 1; i < types.size(); ++i) {
+    const TypeId id(i);
+    const proto::Type& message = types[i];
     RETURN_IF_ERROR(CheckType(id, message));
     Type type;
     type.scalar = message.scalar();
     type.shape.assign(message.shape().begin(), message.shape().end());
     for (const proto::Member& member : message.members()) {
       // Types of members have lower ids, so no type can contain itself.
-      if (member.type() == 0 || member.type() >= static_cast<uint32_t>(id)) {
+      const TypeId member_type(member.type());
+      if (!member_type || !(member_type < id)) {
         return Bad(id, "member '", member.name(), "' has type ", member.type(),
                    ", not one of the types before it");
       }
-      depth[id] = std::max(depth[id], depth[member.type()] + 1);
-      type.members.emplace_back(member.name(), member.type());
+      depth[id] = std::max(depth[id], depth[member_type] + 1);
+      type.members.emplace_back(member.name(), member_type);
     }
-    if (depth[id] > kMaxTypeDepth) return Bad(id, "structs nested over ", kMaxTypeDepth, " deep");
-    if (table.Get(type) != static_cast<TypeId>(id)) return Bad(id, "is listed twice");
+    if (depth[id] >= kMaxTypeDepth) return Bad(id, "structs nested over ", kMaxTypeDepth, " deep");
+    if (table.Get(type) != id) return Bad(id, "is listed twice");
     if (table.NumScalars(id) > kMaxTypeScalars) {
       return Bad(id, "struct of over ", kMaxTypeScalars, " scalars");
     }
@@ -192,7 +192,7 @@ void TypeTable::ToProto(google::protobuf::RepeatedPtrField<proto::Type>* out) co
     for (const auto& [name, member_type] : type.members) {
       proto::Member* member = message->add_members();
       member->set_name(name);
-      member->set_type(member_type);
+      member->set_type(member_type.number());
     }
   }
 }

@@ -13,12 +13,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "common/language/ids.h"
 #include "proto/type.pb.h"
 
 namespace kiln {
 
 using proto::Scalar;
-using TypeId = uint32_t;
 
 bool IsFloat(Scalar s);
 bool IsInt(Scalar s);  // without u1
@@ -60,8 +60,9 @@ class TypeTable {
   TypeId Get(const Type& type);
   TypeId GetScalar(Scalar s);
   TypeId GetTensor(Scalar s, const std::vector<uint32_t>& shape);
-  const Type& operator[](TypeId id) const { return types_[id]; }
+  const Type& operator[](TypeId id) const { return types_[id.number()]; }
   size_t size() const { return types_.size(); }
+  bool Has(TypeId id) const { return id.number() < types_.size(); }
   // "f32", "vec3 of f32", "3x3 matrix of f32", "struct {pos: vec3 of f32}".
   std::string Name(TypeId id) const;
   // Scalar slots that a value takes when flattened (members in order, row-major).
@@ -77,8 +78,8 @@ class TypeTable {
  private:
   TypeId Add(const Type& type);
 
-  std::deque<Type> types_;             // references stay valid while types are added
-  std::vector<uint64_t> num_scalars_;  // per type, saturated
+  std::deque<Type> types_;                  // references stay valid while types are added
+  IdVector<TypeId, uint64_t> num_scalars_;  // saturated
   absl::flat_hash_map<Type, TypeId> index_;
   TypeId scalars_[proto::Scalar_ARRAYSIZE] = {};
 };

@@ -171,7 +171,7 @@ absl::StatusOr<OpTyping> TypeOp(proto::Op op, absl::Span<const TypeId> operands,
   for (const TypeId operand : operands) scalars.push_back((*types)[operand].scalar);
   ScalarTyping typing = TypeScalars(*info, scalars, defaults);
 
-  OpTyping result{0, std::move(typing.operands)};
+  OpTyping result{TypeId(), std::move(typing.operands)};
   if (info->result == proto::RESULT_MATMUL) {
     ASSIGN_OR_RETURN(const std::vector<uint32_t> shape, MatmulShape(*info, operands, *types));
     result.result = types->GetTensor(typing.result, shape);
@@ -218,7 +218,7 @@ absl::Status CheckAtomic(proto::Op op, TypeId address, const TypeTable& types) {
 }
 
 absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types) {
-  if (from == to && from != 0) return absl::OkStatus();
+  if (from == to && from) return absl::OkStatus();
   const Type& source = types[from];
   const Type& target = types[to];
   const bool numbers = source.scalar != proto::SCALAR_NONE && target.scalar != proto::SCALAR_NONE;

@@ -202,17 +202,12 @@ TEST(Casts, Allowed) {
     TypeId from, to;
     bool cast, bit_cast;
   } cases[] = {
-      {t("f32"), t("u1"), true, false},
-      {t("f32"), t("i32"), true, true},
-      {t("f32[3]"), t("i32[3]"), true, true},
-      {t("f32[3]"), t("f64[3]"), true, false},
-      {t("f32[3]"), t("i32[4]"), false, false},
-      {t("f32[3]"), t("f32"), false, false},
-      {t("f32"), t("f32[3]"), true, false},
-      {structure, structure, true, false},
-      {structure, t("f32"), false, false},
-      {t("f32"), structure, false, false},
-      {0, 0, false, false},
+      {t("f32"), t("u1"), true, false},         {t("f32"), t("i32"), true, true},
+      {t("f32[3]"), t("i32[3]"), true, true},   {t("f32[3]"), t("f64[3]"), true, false},
+      {t("f32[3]"), t("i32[4]"), false, false}, {t("f32[3]"), t("f32"), false, false},
+      {t("f32"), t("f32[3]"), true, false},     {structure, structure, true, false},
+      {structure, t("f32"), false, false},      {t("f32"), structure, false, false},
+      {TypeId(), TypeId(), false, false},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(CheckCast(c.from, c.to, types).ok(), c.cast) << types.Name(c.from);
@@ -227,7 +222,7 @@ TEST(Atomics, Allowed) {
   EXPECT_TRUE(CheckAtomic(proto::OP_ATOMIC_ADD, types.GetTensor(proto::I32, {3}), types).ok());
   EXPECT_FALSE(CheckAtomic(proto::OP_ATOMIC_AND, f32, types).ok());
   EXPECT_FALSE(CheckAtomic(proto::OP_ADD, f32, types).ok());
-  EXPECT_FALSE(CheckAtomic(proto::OP_ATOMIC_ADD, 0, types).ok());
+  EXPECT_FALSE(CheckAtomic(proto::OP_ATOMIC_ADD, TypeId(), types).ok());
 }
 
 }  // namespace

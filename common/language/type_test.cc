@@ -20,7 +20,7 @@ Types Parse(const std::vector<std::string>& texts) {
 
 TEST(TypeTable, EqualTypesGetEqualIds) {
   TypeTable types;
-  EXPECT_EQ(types.GetScalar(proto::SCALAR_NONE), 0u);
+  EXPECT_FALSE(types.GetScalar(proto::SCALAR_NONE));
   const TypeId f32 = types.GetScalar(proto::F32);
   const TypeId vec3 = types.GetTensor(proto::F32, {3});
   EXPECT_EQ(types.GetScalar(proto::F32), f32);
@@ -38,7 +38,7 @@ TEST(TypeTable, Names) {
   const TypeId vec = types.GetTensor(proto::F32, {3});
   Type s;
   s.members = {{"pos", vec}, {"id", types.GetScalar(proto::I32)}};
-  EXPECT_EQ(types.Name(0), "none");
+  EXPECT_EQ(types.Name(TypeId()), "none");
   EXPECT_EQ(types.Name(types.GetScalar(proto::U1)), "u1");
   EXPECT_EQ(types.Name(vec), "vec3 of f32");
   EXPECT_EQ(types.Name(types.GetTensor(proto::F64, {3, 2})), "3x2 matrix of f64");
@@ -65,7 +65,7 @@ TEST(TypeTable, RoundTripsThroughTheMessage) {
   const auto back = TypeTable::FromProto(message);
   ASSERT_TRUE(back.ok()) << back.status();
   ASSERT_EQ(back->size(), types.size());
-  for (TypeId id = 0; id < types.size(); ++id) EXPECT_EQ((*back)[id], types[id]);
+  for (size_t i = 0; i < types.size(); ++i) EXPECT_EQ((*back)[TypeId(i)], types[TypeId(i)]);
 }
 
 TEST(TypeTable, RefusesInvalidTypes) {

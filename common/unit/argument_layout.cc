@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/language/kernel_parts.h"
 
 namespace kiln {
 namespace {
@@ -14,10 +15,10 @@ class Builder {
 
   absl::Status AddParam(uint32_t index, const proto::Param& param) {
     // Parameters first, then trees: a kernel without trees has the slots of its parameters only.
-    layout_.first_slot.push_back(static_cast<int>(layout_.slots.size()));
+    layout_.first_slot.Add(static_cast<int>(layout_.slots.size()));
     switch (param.kind()) {
       case proto::Param::PARAM_VALUE:
-        return AddValue(index, param.type());
+        return AddValue(index, TypeOfParam(param));
       case proto::Param::PARAM_STORAGE:
         return AddStorage(index, param.storage());
       default:
@@ -48,8 +49,9 @@ class Builder {
 
   // Called before flattening, because a type may be far larger than the limit.
   absl::Status CheckValue(TypeId type) const {
-    if (type == 0 || type >= types_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("type ", type, " is not a value type"));
+    if (!type || !types_.Has(type)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("type ", type.number(), " is not a value type"));
     }
     return types_.NumScalars(type) <= kMaxArgumentSlots ? absl::OkStatus() : TooMany("a value");
   }
@@ -120,7 +122,7 @@ absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit,
   for (int i = 0; i < unit.trees_size(); ++i) {
     RETURN_IF_ERROR(builder.AddTree(static_cast<uint32_t>(i)));
   }
-  for (const uint32_t type : body.returns()) RETURN_IF_ERROR(builder.AddResult(type));
+  for (const TypeId type : ReturnTypesOf(body)) RETURN_IF_ERROR(builder.AddResult(type));
   return builder.Finish();
 }
 

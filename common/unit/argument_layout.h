@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/language/ids.h"
 #include "common/language/type.h"
 #include "proto/artifact.pb.h"
 #include "proto/unit.pb.h"
@@ -28,12 +29,12 @@ inline constexpr int kMaxArgumentSlots = 1 << 16;
 
 struct ArgumentLayout {
   std::vector<proto::ArgumentSlot> slots;
-  std::vector<int> first_slot;  // per parameter
-  std::vector<int> tree_slot;   // per tree of the unit: the first of its two slots
+  IdVector<ParamId, int> first_slot;
+  std::vector<int> tree_slot;  // per tree of the unit: the first of its two slots
   std::vector<proto::Scalar> results;
 };
 
-// `types`: the kernel's types, whose ids are their numbers in the kernel.
+// `types`: the kernel's types, with the kernel's ids.
 absl::StatusOr<ArgumentLayout> LayoutArguments(const proto::CompileUnit& unit,
                                                const TypeTable& types);
 

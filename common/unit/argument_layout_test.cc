@@ -49,7 +49,7 @@ TEST(ArgumentLayout, OneSlotAScalarBaseAndExtent) {
   ASSERT_TRUE(layout.ok()) << layout.status();
   EXPECT_EQ(Text(*layout),
             "v0.0 b1.0 b1.1 e1.0 v2.0 v2.1 v2.2 b3.0 e3.0 e3.1 e3.2 t0.0 t0.1 t1.0 t1.1 ");
-  EXPECT_EQ(layout->first_slot, (std::vector<int>{0, 1, 4, 7, 11}));
+  EXPECT_EQ(layout->first_slot.values(), (std::vector<int>{0, 1, 4, 7, 11}));
   EXPECT_EQ(layout->tree_slot, (std::vector<int>{11, 13}));
   EXPECT_EQ(layout->slots[5].scalar(), proto::I32);
   EXPECT_EQ(layout->results, (std::vector<proto::Scalar>{proto::I32, proto::I32, proto::F32}));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/language/kernel_parts.h"
 #include "common/language/node_views.h"
 #include "common/language/op_table.h"
 #include "common/layout/layout.h"
@@ -23,12 +24,11 @@ bool IsLoop(proto::NodeKind kind) {
 // a jump) never run, and only need a known kind.
 class Checker {
  public:
-  Checker(const UnitFacts& facts, const proto::Function& function, uint32_t number,
-          std::vector<proto::Diagnostic>* diagnostics)
+  Checker(const UnitFacts& facts, FunctionId id, std::vector<proto::Diagnostic>* diagnostics)
       : facts_(facts),
         types_(*facts.types),
-        function_(function),
-        number_(number),
+        id_(id),
+        function_(FunctionAt(facts.unit.kernel(), id)),
         diagnostics_(diagnostics) {}
 
   absl::Status Run() {
@@ -50,37 +50,37 @@ class Checker {
       }
     }
     // Vectors by number instead of sets: a unit may have kMaxNodes nodes.
-    visible_.assign(static_cast<size_t>(num_nodes), false);
-    listed_.assign(static_cast<size_t>(num_nodes), false);
-    entered_.assign(static_cast<size_t>(function_.blocks_size()), false);
-    return CheckBlock(0, 0);
+    visible_ = IdVector<NodeId, bool>(num_nodes);
+    listed_ = IdVector<NodeId, bool>(num_nodes);
+    entered_ = IdVector<BlockId, bool>(function_.blocks_size());
+    return CheckBlock(kFunctionBody, 0);
   }
 
-  std::vector<uint32_t> TakeReached() { return std::move(reached_); }
+  std::vector<NodeId> TakeReached() { return std::move(reached_); }
 
  private:
   // --- Failures --------------------------------------------------------------------
 
   absl::Status Malformed(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat("function ", number_, ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("function ", id_.number(), ": ", what));
   }
 
   template <typename... Parts>
-  absl::Status Bad(uint32_t id, const Parts&... parts) const {
+  absl::Status Bad(NodeId id, const Parts&... parts) const {
     // Such messages are for the author of a client: no kernel that our front ends make can cause
     // them.
-    return absl::InvalidArgumentError(absl::StrCat("function ", number_, ", node ", id, " (",
-                                                   FindNode(node(id).kind())->spelling,
-                                                   "): ", parts...));
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", id_.number(), ", node ", id.number(), " (",
+                     FindNode(node(id).kind())->spelling, "): ", parts...));
   }
 
   // Reports a mistake of the user's program; the walk continues.
-  absl::Status Report(uint32_t id, proto::DiagnosticKind kind, std::string message) const {
+  absl::Status Report(NodeId id, proto::DiagnosticKind kind, std::string message) const {
     proto::Diagnostic diagnostic;
     diagnostic.set_severity(proto::ERROR);
     diagnostic.set_kind(kind);
-    diagnostic.set_function(number_);
-    diagnostic.set_node(id);
+    diagnostic.set_function(id_.number());
+    diagnostic.set_node(id.number());
     diagnostic.set_message(std::move(message));
     diagnostics_->push_back(std::move(diagnostic));
     return absl::OkStatus();
@@ -88,37 +88,37 @@ class Checker {
 
   // --- Operands --------------------------------------------------------------------
 
-  const Node& node(uint32_t id) const { return function_.nodes(static_cast<int>(id)); }
-  uint32_t operand(uint32_t id, int i) const { return node(id).operands(i); }
-  TypeId type_of(uint32_t id) const { return node(id).type(); }
+  const Node& node(NodeId id) const { return NodeAt(function_, id); }
+  NodeId operand(NodeId id, int i) const { return NodeId(node(id).operands(i)); }
+  TypeId type_of(NodeId id) const { return TypeId(node(id).type()); }
   TypeId ScalarId(Scalar s) const { return types_.GetScalar(s); }
 
   bool IsInteger(TypeId type) const {
     return types_[type].IsScalar() && IsInt(types_[type].scalar);
   }
 
-  absl::Status CheckValueAt(uint32_t id, int i) const {
-    const uint32_t value = operand(id, i);
-    if (FindNode(node(value).kind())->has_value && type_of(value) != 0) return absl::OkStatus();
+  absl::Status CheckValueAt(NodeId id, int i) const {
+    const NodeId value = operand(id, i);
+    if (FindNode(node(value).kind())->has_value && type_of(value)) return absl::OkStatus();
     // Statements have no value, and a call without results has a kind with one but no type.
     return Bad(id, "operand ", i, " is not a value");
   }
 
-  absl::Status CheckValuesFrom(uint32_t id, int first) const {
+  absl::Status CheckValuesFrom(NodeId id, int first) const {
     for (int i = first; i < node(id).operands_size(); ++i) RETURN_IF_ERROR(CheckValueAt(id, i));
     return absl::OkStatus();
   }
 
-  absl::Status CheckAddressAt(uint32_t id, int i) const {
-    const uint32_t address = operand(id, i);
-    if (FindNode(node(address).kind())->is_address && type_of(address) != 0) {
+  absl::Status CheckAddressAt(NodeId id, int i) const {
+    const NodeId address = operand(id, i);
+    if (FindNode(node(address).kind())->is_address && type_of(address)) {
       return absl::OkStatus();
     }
     return Bad(id, "operand ", i, " is not an address");
   }
 
   // Checks that operand `i` is a value of exactly `type`.
-  absl::Status CheckTypedAt(uint32_t id, int i, TypeId type) const {
+  absl::Status CheckTypedAt(NodeId id, int i, TypeId type) const {
     RETURN_IF_ERROR(CheckValueAt(id, i));
     // Equal numbers are equal types: the table has each type once.
     if (type_of(operand(id, i)) == type) return absl::OkStatus();
@@ -126,13 +126,13 @@ class Checker {
                types_.Name(type), "'");
   }
 
-  absl::Status CheckResult(uint32_t id, TypeId type) const {
-    if (type_of(id) == type && type != 0) return absl::OkStatus();
+  absl::Status CheckResult(NodeId id, TypeId type) const {
+    if (type_of(id) == type && type) return absl::OkStatus();
     return Bad(id, "is of '", types_.Name(type_of(id)), "', not '", types_.Name(type), "'");
   }
 
   // Checks that the operands from `first` to before `end` are integers.
-  absl::Status CheckIntegers(uint32_t id, int first, int end) const {
+  absl::Status CheckIntegers(NodeId id, int first, int end) const {
     for (int i = first; i < end; ++i) {
       RETURN_IF_ERROR(CheckValueAt(id, i));
       if (!IsInteger(type_of(operand(id, i)))) return Bad(id, "operand ", i, " is not an integer");
@@ -142,8 +142,7 @@ class Checker {
 
   // Checks the operands from 1 on as indices of a tensor of type `tensor`. A constant outside the
   // tensor is a mistake of the user's program.
-  absl::Status CheckTensorIndices(uint32_t id, absl::Span<const uint32_t> indices,
-                                  TypeId tensor) const {
+  absl::Status CheckTensorIndices(NodeId id, NodeIds indices, TypeId tensor) const {
     const Type& type = types_[tensor];
     const int rank = static_cast<int>(type.shape.size());
     if (rank == 0 || indices.size() != type.shape.size()) {
@@ -162,29 +161,27 @@ class Checker {
   }
 
   // `of`: the function that declares the parameter.
-  absl::Status CheckParam(uint32_t id, const proto::Function& of, uint64_t index,
+  absl::Status CheckParam(NodeId id, const proto::Function& of, ParamId param,
                           proto::Param::Kind kind) const {
-    if (index < static_cast<uint64_t>(of.params_size()) &&
-        of.params(static_cast<int>(index)).kind() == kind) {
+    if (param.number() < static_cast<uint32_t>(of.params_size()) &&
+        ParamAt(of, param).kind() == kind) {
       return absl::OkStatus();
     }
-    return Bad(id, "parameter ", index, " does not exist or is of another kind");
+    return Bad(id, "parameter ", param.number(), " does not exist or is of another kind");
   }
 
   // Checks a node for one of the function's own parameters, which must have the node's type.
-  absl::Status CheckOwnParam(uint32_t id, uint64_t param, proto::Param::Kind kind) const {
+  absl::Status CheckOwnParam(NodeId id, ParamId param, proto::Param::Kind kind) const {
     RETURN_IF_ERROR(CheckParam(id, function_, param, kind));
-    return CheckResult(id, function_.params(static_cast<int>(param)).type());
+    return CheckResult(id, TypeOfParam(ParamAt(function_, param)));
   }
 
-  absl::Status CheckStorageParam(uint32_t id, uint64_t param) const {
+  absl::Status CheckStorageParam(NodeId id, ParamId param) const {
     return CheckParam(id, facts_.unit.kernel().body(), param, proto::Param::PARAM_STORAGE);
   }
 
-  absl::Status CheckStorageParams(uint32_t id, absl::Span<const int64_t> params) const {
-    for (const int64_t param : params) {
-      RETURN_IF_ERROR(CheckStorageParam(id, static_cast<uint64_t>(param)));
-    }
+  absl::Status CheckStorageParams(NodeId id, IdList<ParamId, int64_t> params) const {
+    for (const ParamId param : params) RETURN_IF_ERROR(CheckStorageParam(id, param));
     return absl::OkStatus();
   }
 
@@ -192,7 +189,7 @@ class Checker {
 
   // A statement that contains the current block.
   struct Scope {
-    uint32_t owner;
+    NodeId owner;
     proto::NodeKind kind;
     bool parallel;
   };
@@ -200,19 +197,19 @@ class Checker {
   // Checks a block and the blocks nested in its nodes. A node becomes visible after its own check,
   // and invisible at the end of its block: so operands always come from the same or an enclosing
   // block. Each block and node may be used only once, which also bounds the recursion.
-  absl::Status CheckBlock(uint32_t block, int depth) {
+  absl::Status CheckBlock(BlockId block, int depth) {
     if (depth > kMaxBlockDepth) {
       return Malformed(absl::StrCat("blocks nested over ", kMaxBlockDepth, " deep"));
     }
-    if (block >= entered_.size() || entered_[block]) {
-      return Malformed(absl::StrCat("block ", block, " does not exist or is used twice"));
+    if (!entered_.Has(block) || entered_[block]) {
+      return Malformed(absl::StrCat("block ", block.number(), " does not exist or is used twice"));
     }
     entered_[block] = true;
-    const auto& ids = function_.blocks(static_cast<int>(block)).nodes();
-    for (int i = 0; i < ids.size(); ++i) {
-      const uint32_t id = ids.Get(i);
-      if (id == 0 || id >= listed_.size() || listed_[id]) {
-        return Malformed(absl::StrCat("node ", id, " does not exist or is used twice"));
+    const NodeIds ids = NodesIn(function_, block);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const NodeId id = ids[i];
+      if (!id || !listed_.Has(id) || listed_[id]) {
+        return Malformed(absl::StrCat("node ", id.number(), " does not exist or is used twice"));
       }
       listed_[id] = true;
       reached_.push_back(id);
@@ -226,12 +223,12 @@ class Checker {
       RETURN_IF_ERROR(EnterBlocks(id, depth));
       visible_[id] = true;
     }
-    for (const uint32_t id : ids) visible_[id] = false;
+    for (const NodeId id : ids) visible_[id] = false;
     return absl::OkStatus();
   }
 
   // Checks counts against the table, that operands are made before the node, and that types exist.
-  absl::Status CheckShape(uint32_t id) const {
+  absl::Status CheckShape(NodeId id) const {
     const Node& n = node(id);
     const NodeInfo& info = *FindNode(n.kind());
     const int operands = n.operands_size();
@@ -243,25 +240,26 @@ class Checker {
     if (n.type() >= static_cast<uint32_t>(facts_.unit.kernel().types_size()) && n.type() != 0) {
       return Bad(id, "type ", n.type(), " does not exist");
     }
-    if (info.is_address && n.type() == 0) return Bad(id, "address of nothing");
-    for (const uint32_t operand : n.operands()) {
+    if (info.is_address && !type_of(id)) return Bad(id, "address of nothing");
+    for (const NodeId operand : NodeIds(n.operands())) {
       // A loop index refers to its loop from inside, where the loop is not visible as a value.
       if (n.kind() == proto::LOOP_INDEX) continue;
       // Numbers grow in program order, so no operand can refer to a later node, and values form no
       // cycle.
-      if (operand >= id || !visible_[operand]) {
-        return Bad(id, "operand ", operand, " is not made before it, in a block around it");
+      if (!(operand < id) || !visible_[operand]) {
+        return Bad(id, "operand ", operand.number(),
+                   " is not made before it, in a block around it");
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status EnterBlocks(uint32_t id, int depth) {
+  absl::Status EnterBlocks(NodeId id, int depth) {
     const Node& n = node(id);
     if (n.blocks_size() == 0) return absl::OkStatus();
     // Around the blocks only: the operands of a loop are computed outside of it.
     scopes_.push_back({id, n.kind(), IsLoop(n.kind()) && IsParallel(id, depth)});
-    for (const uint32_t block : n.blocks()) {
+    for (const BlockId block : IdList<BlockId>(n.blocks())) {
       RETURN_IF_ERROR(CheckBlock(block, depth + 1));
       if (n.kind() == proto::CHOOSE) RETURN_IF_ERROR(CheckArm(id, block));
     }
@@ -269,18 +267,18 @@ class Checker {
     return absl::OkStatus();
   }
 
-  absl::Status CheckArm(uint32_t id, uint32_t block) const {
-    const auto& nodes = function_.blocks(static_cast<int>(block)).nodes();
+  absl::Status CheckArm(NodeId id, BlockId block) const {
+    const NodeIds nodes = NodesIn(function_, block);
     if (nodes.empty() || node(nodes[nodes.size() - 1]).kind() != proto::YIELD) {
       return Bad(id, "an arm yields no value");
     }
     return absl::OkStatus();
   }
 
-  bool IsParallel(uint32_t id, int depth) const {
+  bool IsParallel(NodeId id, int depth) const {
     // As in Taichi: outermost loops of the kernel's own body run in parallel, all others are
     // serial.
-    if (number_ != 0 || depth != 0 || node(id).kind() == proto::WHILE) return false;
+    if (id_ != kKernelBody || depth != 0 || node(id).kind() == proto::WHILE) return false;
     if (node(id).kind() == proto::RANGE_FOR) {
       return !IsSerialized(RangeForNode(id, node(id)).config());
     }
@@ -295,12 +293,9 @@ class Checker {
 
   // Whether a loop iterates the list of a tree's cells. Even if it is serialized, nothing may break
   // out of it.
-  bool IsOverTree(StructForNode loop) const {
-    const uint32_t storage = StorageOf(loop.param());
-    return facts_.unit.storages(static_cast<int>(storage)).has_tree();
-  }
+  bool IsOverTree(StructForNode loop) const { return StorageOf(loop.param()).has_tree(); }
 
-  absl::Status CheckConfig(uint32_t id, uint64_t config) const {
+  absl::Status CheckConfig(NodeId id, uint64_t config) const {
     // 0 is the default configuration, so the numbers begin at 1.
     if (config <= static_cast<uint64_t>(facts_.unit.kernel().loops_size())) {
       return absl::OkStatus();
@@ -311,7 +306,7 @@ class Checker {
   // --- One node --------------------------------------------------------------------
 
   // Calls Check with the view of the node's kind. A kind without a Check does not build.
-  absl::Status CheckNode(uint32_t id) {
+  absl::Status CheckNode(NodeId id) {
     return VisitNode(id, node(id), [this](const auto& view) { return Check(view); });
   }
 
@@ -344,7 +339,7 @@ class Checker {
     return types_[n.type()].IsScalar() ? absl::OkStatus() : Bad(n.id(), "is not a scalar");
   }
   absl::Status Check(ChooseNode n) const {
-    if (n.type() == 0) return Bad(n.id(), "has no type");
+    if (!n.type()) return Bad(n.id(), "has no type");
     return CheckTypedAt(n.id(), 0, ScalarId(proto::U1));
   }
   absl::Status Check(LocalNode n) const {
@@ -397,7 +392,7 @@ class Checker {
   absl::Status Check(SNodeAppendNode n) const { return CheckSNodeOp(n, SNodeOp::kAppend); }
   absl::Status Check(SNodeAddressNode n) const {
     RETURN_IF_ERROR(CheckIndices(n.id(), n.param(), n.indices()));
-    if (facts_.element_type[StorageOf(n.param())] == 0) {
+    if (!facts_.element_type[StorageNumber(n.param())]) {
       return Bad(n.id(), "an SNode itself has no elements");
     }
     return CheckResult(n.id(), ScalarId(proto::U64));
@@ -415,7 +410,7 @@ class Checker {
   }
 
   absl::Status CheckOperation(const NodeView& n) {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const OpInfo* info = FindOp(n.op());
     // Casts and atomics have node kinds of their own, with other rules.
     const int count = static_cast<int>(n.operands().size());
@@ -440,9 +435,9 @@ class Checker {
   }
 
   absl::Status Check(CastToNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
-    if (n.type() == 0) return Bad(id, "to no type");
+    if (!n.type()) return Bad(id, "to no type");
     const TypeId from = type_of(n.value());
     absl::Status status;
     if (n.op() == proto::OP_CAST) {
@@ -456,7 +451,7 @@ class Checker {
   }
 
   absl::Status Check(MakeTensorNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const Type& type = types_[n.type()];
     if (!type.IsTensor() || type.NumElements() != n.elements().size()) {
       return Bad(id, n.elements().size(), " elements for '", types_.Name(n.type()), "'");
@@ -468,7 +463,7 @@ class Checker {
   }
 
   absl::Status Check(JoinNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const Type& type = types_[n.type()];
     if (!type.IsTensor() || type.NumElements() != n.parts().size()) {
       return Bad(id, n.parts().size(), " addresses for '", types_.Name(n.type()), "'");
@@ -486,7 +481,7 @@ class Checker {
 
   // Checks that every element that the attributes select is within the operand.
   absl::Status Check(PickNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
     const Type& from = types_[type_of(n.tensor())];
     const Type& to = types_[n.type()];
@@ -517,7 +512,7 @@ class Checker {
   }
 
   absl::Status Check(ReduceNode n) {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckValueAt(id, 0));
     absl::StatusOr<TypeId> type = TypeReduce(n.op(), type_of(n.tensor()), facts_.defaults, &types_);
     if (!type.ok()) return Bad(id, type.status().message());
@@ -529,7 +524,7 @@ class Checker {
   }
 
   absl::Status Check(MakeStructNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const Type& type = types_[n.type()];
     if (!type.IsStruct() || type.members.size() != n.members().size()) {
       return Bad(id, n.members().size(), " members for '", types_.Name(n.type()), "'");
@@ -540,27 +535,27 @@ class Checker {
     return absl::OkStatus();
   }
 
-  absl::Status CheckMember(uint32_t id, TypeId of, uint64_t member) const {
+  absl::Status CheckMember(NodeId id, TypeId of, uint64_t member) const {
     const Type& type = types_[of];
     if (member >= type.members.size()) return Bad(id, "no member ", member);
     return CheckResult(id, type.members[member].second);
   }
 
-  uint32_t StorageOf(uint64_t param_index) const {
-    return facts_.unit.kernel().body().params(static_cast<int>(param_index)).storage();
+  uint32_t StorageNumber(ParamId param) const {
+    return ParamAt(facts_.unit.kernel().body(), param).storage();
   }
-
-  int StorageIndices(uint64_t param_index) const {
-    return facts_.num_indices[StorageOf(param_index)];
+  const proto::Storage& StorageOf(ParamId param) const {
+    return facts_.unit.storages(StorageNumber(param));
   }
+  int StorageIndices(ParamId param) const { return facts_.num_indices[StorageNumber(param)]; }
 
   absl::Status Check(LoopIndexNode n) const {
-    const uint32_t id = n.id();
-    const uint32_t loop = n.loop();
+    const NodeId id = n.id();
+    const NodeId loop = n.loop();
     // Loops around it only: after the loop its index has no value.
     const bool encloses = std::any_of(scopes_.begin(), scopes_.end(),
                                       [loop](const Scope& s) { return s.owner == loop; });
-    if (!encloses) return Bad(id, "node ", loop, " is not a loop around it");
+    if (!encloses) return Bad(id, "node ", loop.number(), " is not a loop around it");
     // A while loop has none, so any index of one is refused below.
     uint64_t dimensions = 0;
     if (node(loop).kind() == proto::RANGE_FOR) {
@@ -573,7 +568,7 @@ class Checker {
   }
 
   absl::Status Check(ShapeNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
     if (node(id).attributes_size() != 1 || n.axis() < 0 || n.axis() >= StorageIndices(n.param())) {
       return Bad(id, "no such axis");
@@ -582,7 +577,7 @@ class Checker {
   }
 
   // Checks that the operands are one integer for each axis of the storage at `index`.
-  absl::Status CheckIndices(uint32_t id, uint64_t param, absl::Span<const uint32_t> indices) const {
+  absl::Status CheckIndices(NodeId id, ParamId param, NodeIds indices) const {
     RETURN_IF_ERROR(CheckStorageParam(id, param));
     const int axes = StorageIndices(param);
     if (static_cast<int>(indices.size()) != axes) {
@@ -592,19 +587,19 @@ class Checker {
   }
 
   absl::Status Check(GlobalNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckIndices(id, n.param(), n.indices()));
-    return CheckResult(id, facts_.element_type[StorageOf(n.param())]);
+    return CheckResult(id, facts_.element_type[StorageNumber(n.param())]);
   }
 
   // Checks an SNode operation: the kind of its SNode, the number of indices, the type of the
   // result.
   template <typename SNodeNode>
   absl::Status CheckSNodeOp(const SNodeNode& n, SNodeOp op) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
-    const proto::Storage& storage = facts_.unit.storages(static_cast<int>(StorageOf(n.param())));
-    if (!storage.has_tree()) return Bad(id, "parameter ", n.param(), " is not an SNode");
+    const proto::Storage& storage = StorageOf(n.param());
+    if (!storage.has_tree()) return Bad(id, "parameter ", n.param().number(), " is not an SNode");
     const proto::TreePart& tree = facts_.unit.trees(static_cast<int>(storage.tree().tree()));
     const SNodeFacts& kind =
         *FindSNodeKind(tree.nodes(static_cast<int>(storage.tree().node())).kind());
@@ -632,7 +627,7 @@ class Checker {
   }
 
   absl::Status Check(AtomicNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckAddressAt(id, 0));
     const TypeId type = type_of(n.address());
     if (absl::Status status = CheckAtomic(n.op(), type, types_); !status.ok()) {
@@ -643,22 +638,22 @@ class Checker {
   }
 
   absl::Status Check(CallNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const proto::Kernel& kernel = facts_.unit.kernel();
-    if (n.function() >= static_cast<uint64_t>(kernel.functions_size())) {
-      return Bad(id, "function ", n.function(), " does not exist");
+    if (!HasFunction(kernel, n.function())) {
+      return Bad(id, "function ", n.function().number(), " does not exist");
     }
-    const proto::Function& callee = kernel.functions(static_cast<int>(n.function()));
+    const proto::Function& callee = FunctionAt(kernel, n.function());
     if (static_cast<int>(n.arguments().size()) != callee.params_size())
       return Bad(id, n.arguments().size(), " arguments");
     for (int i = 0; i < callee.params_size(); ++i) {
       switch (callee.params(i).kind()) {
         case proto::Param::PARAM_VALUE:
-          RETURN_IF_ERROR(CheckTypedAt(id, i, callee.params(i).type()));
+          RETURN_IF_ERROR(CheckTypedAt(id, i, TypeOfParam(callee.params(i))));
           break;
         case proto::Param::PARAM_REFERENCE:
           RETURN_IF_ERROR(CheckAddressAt(id, i));
-          if (type_of(n.arguments()[i]) != callee.params(i).type()) {
+          if (type_of(n.arguments()[i]) != TypeOfParam(callee.params(i))) {
             return Bad(id, "argument ", i, " refers to another type");
           }
           break;
@@ -667,20 +662,20 @@ class Checker {
       }
     }
     // A call without results has no type, with one result its type, with several a struct of them.
-    if (callee.returns_size() == 0 && n.type() == 0) return absl::OkStatus();
-    if (callee.returns_size() == 1) return CheckResult(id, callee.returns(0));
+    const TypeIds returns = ReturnTypesOf(callee);
+    if (returns.empty() && !n.type()) return absl::OkStatus();
+    if (returns.size() == 1) return CheckResult(id, returns[0]);
     const Type& type = types_[n.type()];
-    if (callee.returns_size() == 0 ||
-        !std::equal(type.members.begin(), type.members.end(), callee.returns().begin(),
-                    callee.returns().end(),
-                    [](const auto& member, uint32_t r) { return member.second == r; })) {
+    if (returns.empty() ||
+        !std::equal(type.members.begin(), type.members.end(), returns.begin(), returns.end(),
+                    [](const auto& member, TypeId result) { return member.second == result; })) {
       return Bad(id, "is of another type than the function's results");
     }
     return absl::OkStatus();
   }
 
   absl::Status Check(RangeForNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     const int bounds = static_cast<int>(n.bounds().size());
     // Pairs of begin and end, one for each dimension.
     if (bounds % 2 != 0 || bounds > 2 * kMaxIndices) return Bad(id, bounds, " bounds");
@@ -689,7 +684,7 @@ class Checker {
   }
 
   absl::Status Check(StructForNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     RETURN_IF_ERROR(CheckStorageParam(id, n.param()));
     RETURN_IF_ERROR(CheckConfig(id, static_cast<uint64_t>(n.config())));
     if (IsOverTree(n) && StorageIndices(n.param()) == 0) {
@@ -697,19 +692,19 @@ class Checker {
     }
     // A list of cells is made once, before the task. Within a loop it would have to be made in each
     // iteration.
-    if (number_ == 0 && scopes_.empty()) return absl::OkStatus();
+    if (id_ == kKernelBody && scopes_.empty()) return absl::OkStatus();
     return Report(id, proto::KIND_SYNTAX,
                   "Struct for cannot be nested inside a kernel: it must be outermost");
   }
 
   // The value of a hint.
-  absl::Status CheckSameValue(uint32_t id, uint32_t value) const {
+  absl::Status CheckSameValue(NodeId id, NodeId value) const {
     RETURN_IF_ERROR(CheckValueAt(id, 0));
     return CheckResult(id, type_of(value));
   }
 
   absl::Status CheckJump(const NodeView& n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     // From the inside out: a jump belongs to the innermost loop.
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       // An arm is evaluated for its value; lanes and selects run both arms.
@@ -724,7 +719,7 @@ class Checker {
   }
 
   absl::Status Check(ReturnNode n) const {
-    const uint32_t id = n.id();
+    const NodeId id = n.id();
     // All of them, unlike a jump: a return leaves every loop around it.
     for (const Scope& scope : scopes_) {
       if (scope.kind == proto::CHOOSE) return Bad(id, "inside a choice");
@@ -733,34 +728,33 @@ class Checker {
                       "Return statements are not allowed in a parallel loop");
       }
     }
-    if (static_cast<int>(n.values().size()) != function_.returns_size()) {
-      return Bad(id, n.values().size(), " values, not ", function_.returns_size());
+    const TypeIds returns = ReturnTypesOf(function_);
+    if (n.values().size() != returns.size()) {
+      return Bad(id, n.values().size(), " values, not ", returns.size());
     }
-    for (int i = 0; i < function_.returns_size(); ++i) {
-      RETURN_IF_ERROR(CheckTypedAt(id, i, function_.returns(i)));
+    for (size_t i = 0; i < returns.size(); ++i) {
+      RETURN_IF_ERROR(CheckTypedAt(id, static_cast<int>(i), returns[i]));
     }
     return absl::OkStatus();
   }
 
   const UnitFacts& facts_;
   TypeTable& types_;
+  const FunctionId id_;
   const proto::Function& function_;
-  const uint32_t number_;
   std::vector<proto::Diagnostic>* diagnostics_;
-  std::vector<bool> visible_;  // nodes that a later node may use as an operand
-  std::vector<bool> listed_;
-  std::vector<bool> entered_;  // blocks
-  std::vector<uint32_t> reached_;
+  IdVector<NodeId, bool> visible_;  // a later node may use it as an operand
+  IdVector<NodeId, bool> listed_;
+  IdVector<BlockId, bool> entered_;
+  std::vector<NodeId> reached_;
   std::vector<Scope> scopes_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint32_t>> CheckFunction(const UnitFacts& facts,
-                                                    const proto::Function& function,
-                                                    uint32_t number,
-                                                    std::vector<proto::Diagnostic>* diagnostics) {
-  Checker checker(facts, function, number, diagnostics);
+absl::StatusOr<std::vector<NodeId>> CheckFunction(const UnitFacts& facts, FunctionId function,
+                                                  std::vector<proto::Diagnostic>* diagnostics) {
+  Checker checker(facts, function, diagnostics);
   RETURN_IF_ERROR(checker.Run());
   return checker.TakeReached();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/language/ids.h"
 #include "common/language/type.h"
 #include "common/language/type_rules.h"
 #include "proto/diagnostic.pb.h"
@@ -19,15 +20,12 @@ struct UnitFacts {
   TypeTable* types;
   DefaultTypes defaults;
   std::vector<int> num_indices;      // per storage
-  std::vector<TypeId> element_type;  // per storage; 0: it has no values
+  std::vector<TypeId> element_type;  // per storage; none: it has no values
 };
 
 // Checks a function. Returns the nodes that its blocks list, in program order; it checks no others.
-// `number` 0 is the kernel's body, 1 + i is function i.
-absl::StatusOr<std::vector<uint32_t>> CheckFunction(const UnitFacts& facts,
-                                                    const proto::Function& function,
-                                                    uint32_t number,
-                                                    std::vector<proto::Diagnostic>* diagnostics);
+absl::StatusOr<std::vector<NodeId>> CheckFunction(const UnitFacts& facts, FunctionId function,
+                                                  std::vector<proto::Diagnostic>* diagnostics);
 
 }  // namespace kiln
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
+#include "common/language/kernel_parts.h"
 #include "common/layout/layout.h"
 #include "common/unit/argument_layout.h"
 #include "common/unit/check_function.h"
@@ -63,7 +64,7 @@ absl::Status CheckStorages(UnitFacts* facts) {
     if (storage.has_tree()) {
       num_indices = storage.tree().axes_size();
       // An SNode itself, as in struct-fors and activations: it has no elements.
-      if (storage.tree().components_size() == 0) type = 0;
+      if (storage.tree().components_size() == 0) type = TypeId();
     }
     facts->num_indices.push_back(num_indices);
     facts->element_type.push_back(type);
@@ -74,8 +75,9 @@ absl::Status CheckStorages(UnitFacts* facts) {
 // A reference must refer to a single scalar, because addresses of larger values have several forms.
 absl::Status CheckReference(const UnitFacts& facts, int index, const proto::Param& param,
                             size_t num_types) {
-  if (param.type() < num_types && (*facts.types)[param.type()].IsScalar()) return absl::OkStatus();
-  return Bad("parameter ", index, ": a reference to type ", param.type(),
+  const TypeId type = TypeOfParam(param);
+  if (type.number() < num_types && (*facts.types)[type].IsScalar()) return absl::OkStatus();
+  return Bad("parameter ", index, ": a reference to type ", type.number(),
              ", which is not a scalar");
 }
 
@@ -140,10 +142,9 @@ absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
   }
   ASSIGN_OR_RETURN(ArgumentLayout arguments, LayoutArguments(unit, types));
   ReachedNodes nodes;
-  for (uint32_t number = 0; number <= static_cast<uint32_t>(kernel.functions_size()); ++number) {
-    const proto::Function& function =
-        number == 0 ? kernel.body() : kernel.functions(static_cast<int>(number - 1));
-    ASSIGN_OR_RETURN(nodes.emplace_back(), CheckFunction(facts, function, number, diagnostics));
+  for (FunctionId id; HasFunction(kernel, id); id = id.next()) {
+    ASSIGN_OR_RETURN(std::vector<NodeId> checked, CheckFunction(facts, id, diagnostics));
+    nodes.Add(std::move(checked));
   }
   return CheckedUnit{std::move(types), std::move(arguments), std::move(nodes)};
 }

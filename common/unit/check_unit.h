@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/language/ids.h"
 #include "common/language/type.h"
 #include "common/unit/argument_layout.h"
 #include "proto/diagnostic.pb.h"
@@ -20,8 +21,8 @@ namespace kiln {
 
 inline constexpr int kMaxBlockDepth = 256;
 
-// The nodes that blocks list, in program order: those of the kernel's body, then of each function.
-using ReachedNodes = std::vector<std::vector<uint32_t>>;
+// The nodes that a function's blocks list, in program order.
+using ReachedNodes = IdVector<FunctionId, std::vector<NodeId>>;
 
 // The results of the check, for later stages.
 struct CheckedUnit {

@@ -240,7 +240,7 @@ TEST(CheckUnit, RefusesOneNode) {
       {{kInt, "kind: LOOP_INDEX type: 1 operands: 1"}, "not a loop around"},
       {{kInt, "kind: LOOP_INDEX type: 1 operands: 2"}, "not a loop around"},
       {{"kind: LOOP_INDEX type: 1 operands: 4294967295"}, "not a loop around"},
-      {{"kind: CALL index: 0"}, "function 0"},
+      {{"kind: CALL index: 0"}, "function 1 does not exist"},
       {{"kind: BLOCK_LOCAL attributes: 9"}, "does not exist"},
       {{"kind: BLOCK_LOCAL attributes: -1"}, "does not exist"},
       {{kInt, "kind: ASSUME_IN_RANGE type: 1 operands: [1, 1]"}, "two attributes"},
@@ -393,7 +393,7 @@ TEST(CheckUnit, FunctionsAreChecked) {
        "another kind"},
       {function("params { type: 1 }", {"kind: PARAM type: 1 index: 1"}), "parameter 1"},
       {function("", {"kind: SHAPE type: 1 index: 77 attributes: 0"}), "parameter 77"},
-      {function("", {"kind: CALL index: 1"}), "function 1 does not exist"},
+      {function("", {"kind: CALL index: 1"}), "function 2 does not exist"},
       {function("returns: [1, 2]", {"kind: CALL type: 1"}), "another type"},
       {function("returns: 1", {"kind: RETURN"}), "0 values, not 1"},
   };
@@ -431,9 +431,13 @@ TEST(CheckUnit, ReturnsTypesAndReachedNodes) {
     })"),
                                                         &diagnostics);
   ASSERT_TRUE(checked.ok()) << checked.status();
-  EXPECT_EQ(checked->nodes, (ReachedNodes{{1, 3, 5, 4, 6}, {}}));
+  ASSERT_EQ(checked->nodes.size(), 2u);
+  std::vector<uint32_t> reached;
+  for (const NodeId id : checked->nodes[kKernelBody]) reached.push_back(id.number());
+  EXPECT_EQ(reached, (std::vector<uint32_t>{1, 3, 5, 4, 6}));
+  EXPECT_TRUE(checked->nodes[FunctionId(1)].empty());
   EXPECT_EQ(checked->arguments.slots.size(), 1u);
-  EXPECT_EQ(checked->types[2].scalar, proto::U1);
+  EXPECT_EQ(checked->types[TypeId(2)].scalar, proto::U1);
 }
 
 TEST(CheckUnit, DepthIsBounded) {

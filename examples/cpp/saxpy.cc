@@ -36,11 +36,11 @@ int main() {
   kiln::ParamId x_param = b.AddStorageParam(x.storage());
   kiln::ParamId y_param = b.AddStorageParam(y.storage());
   kiln::ParamId a_param = b.AddValueParam(b.ScalarType(kiln::proto::F32));
-  kiln::NodeId loop = Need(b.BeginStructFor(x_param, {}));
-  kiln::NodeId i = Need(b.LoopIndex(loop, 0));
-  kiln::NodeId x_i = Need(b.Load(Need(b.Global(x_param, {i}))));
-  kiln::NodeId ax = Need(b.Binary(kiln::proto::OP_MUL, Need(b.Param(a_param)), x_i));
-  kiln::NodeId y_at = Need(b.Global(y_param, {i}));
+  kiln::NodeNumber loop = Need(b.BeginStructFor(x_param, {}));
+  kiln::NodeNumber i = Need(b.LoopIndex(loop, 0));
+  kiln::NodeNumber x_i = Need(b.Load(Need(b.Global(x_param, {i}))));
+  kiln::NodeNumber ax = Need(b.Binary(kiln::proto::OP_MUL, Need(b.Param(a_param)), x_i));
+  kiln::NodeNumber y_at = Need(b.Global(y_param, {i}));
   Need(b.Store(y_at, Need(b.Binary(kiln::proto::OP_ADD, ax, Need(b.Load(y_at))))));
   Need(b.End());
   kiln::CompileSettings settings;

@@ -118,9 +118,9 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
     diagnostic.set_severity(proto::ERROR);
     diagnostic.set_kind(proto::KIND_UNSUPPORTED);
     // Locations are node numbers, which the client translates to lines.
-    const uint32_t number = NodeOf(problem.getLocation());
-    diagnostic.set_function(FunctionOfNode(number));
-    diagnostic.set_node(NodeInFunction(number));
+    const NodeNumber node = NodeOf(problem.getLocation());
+    diagnostic.set_function(FunctionOfNode(node).number());
+    diagnostic.set_node(NodeInFunction(node).number());
     diagnostic.set_message(broken);
     return mlir::success();
   });

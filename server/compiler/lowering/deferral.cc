@@ -1,5 +1,6 @@
 #include "server/compiler/lowering/deferral.h"
 
+#include "common/language/kernel_parts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "server/compiler/lowering/pieces.h"
 
@@ -43,30 +44,30 @@ Deferral::Deferral(const proto::Function& function, const TypeTable& types, bool
       deferred_(function.nodes_size()),
       made_(function.nodes_size()),
       uses_(function.nodes_size()) {
-  if (function.blocks_size() > 0) Visit(0);
+  if (function.blocks_size() > 0) Visit(kFunctionBody);
 }
 
 // A node that may be deferred is, until a use shows that it must not be.
-void Deferral::Visit(uint32_t block) {
-  for (uint32_t id : function_.blocks(static_cast<int>(block)).nodes()) {
-    const proto::Node& node = function_.nodes(static_cast<int>(id));
+void Deferral::Visit(BlockId block) {
+  for (NodeId id : NodesIn(function_, block)) {
+    const proto::Node& node = NodeAt(function_, id);
     const Position here{block, writes_};
-    for (uint32_t operand : node.operands()) Use(operand, here);
-    if (IsLarge(types_[node.type()])) {
+    for (NodeId operand : NodeIds(node.operands())) Use(operand, here);
+    if (IsLarge(types_[TypeId(node.type())])) {
       // Only the kernel's parameters are in argument slots; a function's are arrays of its callers.
       const bool is_argument = node.kind() == proto::PARAM && is_body_;
       deferred_[id] = node.kind() == proto::LOAD || is_argument || IsElementwise(node);
       made_[id] = here;
     }
     if (WritesMemory(node)) ++writes_;
-    for (uint32_t inner : node.blocks()) Visit(inner);
+    for (BlockId inner : IdList<BlockId>(node.blocks())) Visit(inner);
   }
 }
 
-void Deferral::Use(uint32_t operand, const Position& here) {
+void Deferral::Use(NodeId operand, const Position& here) {
   ++uses_[operand];
   if (!deferred_[operand]) return;
-  const proto::NodeKind kind = function_.nodes(static_cast<int>(operand)).kind();
+  const proto::NodeKind kind = NodeAt(function_, operand).kind();
   if (kind == proto::PARAM) return;  // never changes
   const Position& made = made_[operand];
   // Loading again costs no more than loading from an array would; computing again does.
@@ -75,13 +76,13 @@ void Deferral::Use(uint32_t operand, const Position& here) {
   if (!unchanged || !once) deferred_[operand] = false;
 }
 
-bool Deferral::HasPick(uint32_t id) const { return deferred_[id] && ComputesPick(id); }
+bool Deferral::HasPick(NodeId id) const { return deferred_[id] && ComputesPick(id); }
 
-bool Deferral::ComputesPick(uint32_t id) const {
-  const proto::Node& node = function_.nodes(static_cast<int>(id));
+bool Deferral::ComputesPick(NodeId id) const {
+  const proto::Node& node = NodeAt(function_, id);
   if (node.kind() == proto::PICK) return true;
   return IsElementwise(node) &&
-         llvm::any_of(node.operands(), [&](uint32_t operand) { return HasPick(operand); });
+         llvm::any_of(NodeIds(node.operands()), [&](NodeId operand) { return HasPick(operand); });
 }
 
 }  // namespace kiln

@@ -16,8 +16,9 @@
 #ifndef KILN_SERVER_COMPILER_LOWERING_DEFERRAL_H_
 #define KILN_SERVER_COMPILER_LOWERING_DEFERRAL_H_
 
-#include <vector>
+#include <cstdint>
 
+#include "common/language/ids.h"
 #include "common/language/type.h"
 #include "proto/kernel.pb.h"
 
@@ -33,33 +34,33 @@ class Deferral {
   // accepts. Linear in its nodes.
   Deferral(const proto::Function& function, const TypeTable& types, bool is_body);
 
-  bool IsDeferred(uint32_t id) const { return deferred_[id]; }
+  bool IsDeferred(NodeId id) const { return deferred_[id]; }
   // From now on the node has a value.
-  void End(uint32_t id) { deferred_[id] = false; }
-  bool IsUsed(uint32_t id) const { return uses_[id] > 0; }
+  void End(NodeId id) { deferred_[id] = false; }
+  bool IsUsed(NodeId id) const { return uses_[id] > 0; }
 
   // Whether computing an element of the deferred node computes a pick: a row and a column then
   // spare a division for each element.
-  bool HasPick(uint32_t id) const;
+  bool HasPick(NodeId id) const;
   // Whether computing an element of the element-wise node, deferred or not, does.
-  bool ComputesPick(uint32_t id) const;
+  bool ComputesPick(NodeId id) const;
 
  private:
   // A position in the program: no write to memory is between two of one block and number of writes.
   struct Position {
-    uint32_t block = 0;
+    BlockId block;
     uint32_t writes = 0;  // visited before
   };
 
-  void Visit(uint32_t block);
-  void Use(uint32_t operand, const Position& here);
+  void Visit(BlockId block);
+  void Use(NodeId operand, const Position& here);
 
   const proto::Function& function_;
   const TypeTable& types_;
   const bool is_body_;
-  std::vector<bool> deferred_;
-  std::vector<Position> made_;  // of deferred nodes
-  std::vector<uint32_t> uses_;
+  IdVector<NodeId, bool> deferred_;
+  IdVector<NodeId, Position> made_;  // of deferred nodes
+  IdVector<NodeId, uint32_t> uses_;
   uint32_t writes_ = 0;  // nodes visited that write memory
 };
 

@@ -75,7 +75,7 @@ Scalars LowerElements(LoweringContext& c, const NodeView& node) {
 
 }  // namespace
 
-mlir::Value ComputeElement(LoweringContext& c, uint32_t id, const Index& at) {
+mlir::Value ComputeElement(LoweringContext& c, NodeId id, const Index& at) {
   const proto::Node& node = c.node(id);
   switch (node.kind()) {
     case proto::UNARY:
@@ -89,7 +89,7 @@ mlir::Value ComputeElement(LoweringContext& c, uint32_t id, const Index& at) {
     case proto::PICK:
       return Compute(c, PickNode(id, node), at);
     default:
-      KILN_CHECK(false) << "node " << id << " is not element-wise";
+      KILN_CHECK(false) << "node " << id.number() << " is not element-wise";
       return {};
   }
 }

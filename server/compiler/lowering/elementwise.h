@@ -8,7 +8,7 @@ namespace kiln {
 
 // Element `at` of an element-wise node (IsElementwise in deferral.h), computed from elements of its
 // operands.
-mlir::Value ComputeElement(LoweringContext& c, uint32_t id, const Index& at);
+mlir::Value ComputeElement(LoweringContext& c, NodeId id, const Index& at);
 
 Scalars Lower(LoweringContext& c, UnaryNode node);
 Scalars Lower(LoweringContext& c, BinaryNode node);  // products of matrices, too

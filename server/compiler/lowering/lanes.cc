@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/base/check.h"
 #include "common/layout/layout.h"
 #include "llvm/Support/MathExtras.h"
@@ -28,7 +29,7 @@ class Lanes {
         math_(c, c.storages.BitArray(storage)->word().bits()) {}
 
   // Emits the block's code at the builder's place; false: there is none.
-  bool LowerBlock(uint32_t block);
+  bool LowerBlock(BlockId block);
 
  private:
   // An index into a field: one of the loop's (axis -1: none) plus a number.
@@ -37,14 +38,14 @@ class Lanes {
     int64_t number = 0;
   };
 
-  bool Lower(uint32_t id);
-  std::optional<At> IndexOf(uint32_t id) const;
+  bool Lower(NodeId id);
+  std::optional<At> IndexOf(NodeId id) const;
   std::optional<At> Sum(BinaryNode node) const;
 
-  std::optional<LaneNumber> Value(uint32_t id);
+  std::optional<LaneNumber> Value(NodeId id);
   // An operand as a number of the type.
-  std::optional<LaneNumber> Operand(uint32_t id, Scalar to);
-  std::optional<LaneNumber> Operand(uint32_t id) { return Operand(id, c_.ScalarOf(id)); }
+  std::optional<LaneNumber> Operand(NodeId id, Scalar to);
+  std::optional<LaneNumber> Operand(NodeId id) { return Operand(id, c_.ScalarOf(id)); }
   std::optional<LaneNumber> Load(LoadNode node);
   std::optional<LaneNumber> Binary(BinaryNode node);
   std::optional<LaneNumber> Select(TernaryNode node);
@@ -63,7 +64,7 @@ class Lanes {
   }
   // How many lanes beyond the lane's own the cell is; nothing: it is not among such cells.
   std::optional<int64_t> Distance(GlobalNode cell) const;
-  std::optional<int64_t> DistanceOf(uint32_t address) const;
+  std::optional<int64_t> DistanceOf(NodeId address) const;
   // Whether the rest of the compiler reaches the cell, by indices that are no lanes'.
   bool IsPlain(GlobalNode cell) const;
   // The address of the word so many words beyond the loop's.
@@ -74,10 +75,10 @@ class Lanes {
     const proto::Storage* of = c_.storages.BitArray(c_.storages.Of(cell.param()));
     return of->word().components(0).quant().is_signed();
   }
-  GlobalNode AsGlobal(uint32_t id) const { return GlobalNode(id, c_.node(id)); }
+  GlobalNode AsGlobal(NodeId id) const { return GlobalNode(id, c_.node(id)); }
 
   LoweringContext& c_;
-  const uint32_t loop_;
+  const NodeId loop_;
   const int storage_;
   const Scalars words_;
   const int axis_;  // LaneAxis of the loop's storage
@@ -85,9 +86,9 @@ class Lanes {
   bool may_be_skipped_ = false;  // in an arm of a choice, which must have no effects
   std::optional<LaneNumber> yielded_;
   // By node. Constants are in none of them: they are read where they are used.
-  llvm::DenseMap<uint32_t, At> indices_;
-  llvm::DenseMap<uint32_t, LaneNumber> values_;
-  llvm::DenseMap<uint32_t, LaneNumber> locals_;  // what they hold now
+  absl::flat_hash_map<NodeId, At> indices_;
+  absl::flat_hash_map<NodeId, LaneNumber> values_;
+  absl::flat_hash_map<NodeId, LaneNumber> locals_;  // what they hold now
 };
 
 // --- Cells -------------------------------------------------------------------------
@@ -109,13 +110,13 @@ std::optional<int64_t> Lanes::Distance(GlobalNode cell) const {
   return distance;
 }
 
-std::optional<int64_t> Lanes::DistanceOf(uint32_t address) const {
+std::optional<int64_t> Lanes::DistanceOf(NodeId address) const {
   if (c_.node(address).kind() != proto::GLOBAL) return std::nullopt;
   return Distance(AsGlobal(address));
 }
 
 bool Lanes::IsPlain(GlobalNode cell) const {
-  return llvm::all_of(cell.indices(), [&](uint32_t id) {
+  return llvm::all_of(cell.indices(), [&](NodeId id) {
     const auto at = indices_.find(id);
     const bool varies = at != indices_.end() ? at->second.axis >= 0 : values_.count(id) > 0;
     return !varies && !c_.values[id].empty();
@@ -169,7 +170,7 @@ std::optional<Lanes::At> Lanes::Sum(BinaryNode node) const {
             left.number + (subtracts ? -right.number : right.number)};
 }
 
-std::optional<Lanes::At> Lanes::IndexOf(uint32_t id) const {
+std::optional<Lanes::At> Lanes::IndexOf(NodeId id) const {
   const proto::Node& node = c_.node(id);
   switch (node.kind()) {
     case proto::LOOP_INDEX: {
@@ -189,7 +190,7 @@ std::optional<Lanes::At> Lanes::IndexOf(uint32_t id) const {
 
 // --- Values ------------------------------------------------------------------------
 
-std::optional<LaneNumber> Lanes::Operand(uint32_t id, Scalar to) {
+std::optional<LaneNumber> Lanes::Operand(NodeId id, Scalar to) {
   std::optional<LaneNumber> number;
   if (const auto known = values_.find(id); known != values_.end()) {
     number = known->second;
@@ -208,7 +209,7 @@ std::optional<LaneNumber> Lanes::Operand(uint32_t id, Scalar to) {
 }
 
 std::optional<LaneNumber> Lanes::Load(LoadNode node) {
-  const uint32_t from = node.address();
+  const NodeId from = node.address();
   if (const auto local = locals_.find(from); local != locals_.end()) return local->second;
   const std::optional<int64_t> distance = DistanceOf(from);
   if (!distance) return std::nullopt;
@@ -237,7 +238,7 @@ std::optional<LaneNumber> Lanes::Choose(ChooseNode node) {
   const Scalar to = c_.ScalarOf(node.id());
   const std::optional<LaneNumber> condition = Operand(node.condition(), proto::U1);
   if (!condition) return std::nullopt;
-  const auto arm = [&](uint32_t block) -> std::optional<LaneNumber> {
+  const auto arm = [&](BlockId block) -> std::optional<LaneNumber> {
     if (!LowerBlock(block)) return std::nullopt;
     return std::exchange(yielded_, std::nullopt);
   };
@@ -249,7 +250,7 @@ std::optional<LaneNumber> Lanes::Choose(ChooseNode node) {
   return math_.Limited(math_.Select(condition->planes[0], *x, *y), to);
 }
 
-std::optional<LaneNumber> Lanes::Value(uint32_t id) {
+std::optional<LaneNumber> Lanes::Value(NodeId id) {
   const proto::Node& node = c_.node(id);
   if (!c_.TypeOf(id).IsScalar()) return std::nullopt;
   switch (node.kind()) {
@@ -259,7 +260,7 @@ std::optional<LaneNumber> Lanes::Value(uint32_t id) {
       if (node.op() == proto::OP_BIT_CAST) return std::nullopt;
       return Operand(CastToNode(id, node).value(), c_.ScalarOf(id));
     case proto::UNARY: {
-      const uint32_t of = UnaryNode(id, node).value();
+      const NodeId of = UnaryNode(id, node).value();
       const std::optional<LaneNumber> x = Operand(of);
       if (!x) return std::nullopt;
       return math_.Unary(node.op(), c_.ScalarOf(of), *x);
@@ -281,7 +282,7 @@ std::optional<LaneNumber> Lanes::Value(uint32_t id) {
 bool Lanes::Local(LocalNode node) {
   if (!c_.TypeOf(node.id()).IsScalar()) return false;
   LaneNumber initial;
-  if (node.initial() != 0) {
+  if (node.initial()) {
     const std::optional<LaneNumber> given = Operand(node.initial(), c_.ScalarOf(node.id()));
     if (!given) return false;
     initial = *given;
@@ -310,7 +311,7 @@ bool Lanes::Store(StoreNode node) {
 }
 
 bool Lanes::Atomic(AtomicNode node) {
-  const uint32_t to = node.address();
+  const NodeId to = node.address();
   const Scalar scalar = c_.ScalarOf(node.id());
   const std::optional<LaneNumber> number = Operand(node.value(), scalar);
   if (!number || may_be_skipped_) return false;
@@ -370,7 +371,7 @@ bool Lanes::AddToOther(AtomicNode node, const LaneNumber& number) {
 
 // --- Nodes -------------------------------------------------------------------------
 
-bool Lanes::Lower(uint32_t id) {
+bool Lanes::Lower(NodeId id) {
   const proto::Node& node = c_.node(id);
   switch (node.kind()) {
     case proto::CONST:
@@ -400,8 +401,8 @@ bool Lanes::Lower(uint32_t id) {
   return true;
 }
 
-bool Lanes::LowerBlock(uint32_t block) {
-  for (const uint32_t id : c_.function.blocks(static_cast<int>(block)).nodes()) {
+bool Lanes::LowerBlock(BlockId block) {
+  for (const NodeId id : NodesIn(c_.function, block)) {
     const AtNode here(c_, id);
     if (!Lower(id)) return false;
   }

@@ -11,12 +11,12 @@ namespace kiln {
 LargeTensors::LargeTensors(LoweringContext& c)
     : c_(c), deferral_(c.function, c.types, c.IsBody()) {}
 
-const Scalars& LargeTensors::Value(uint32_t id) {
+const Scalars& LargeTensors::Value(NodeId id) {
   if (IsDeferred(id)) c_.values[id] = {Make(id)};
   return c_.values[id];
 }
 
-mlir::Value LargeTensors::Make(uint32_t id) {
+mlir::Value LargeTensors::Make(NodeId id) {
   const proto::Node& node = c_.node(id);
   // The handlers of these two make an array by themselves.
   if (node.kind() == proto::PARAM) return Lower(c_, ParamNode(id, node))[0];
@@ -29,12 +29,12 @@ mlir::Value LargeTensors::Make(uint32_t id) {
   return array;
 }
 
-mlir::Value LargeTensors::Element(uint32_t id, const Index& at) {
+mlir::Value LargeTensors::Element(NodeId id, const Index& at) {
   if (!IsDeferred(id)) {
     // In memory, or scalars. A run-time index into scalars takes the copy that PreparePicks made.
     const Scalars& pieces = c_.values[id];
     if (IsLarge(c_.TypeOf(id))) return LoadFrom(c_, pieces[0], at);
-    if (at.value && pieces.size() > 1) return LoadFrom(c_, picked_.lookup(id), at);
+    if (at.value && pieces.size() > 1) return LoadFrom(c_, picked_.at(id), at);
     return pieces[pieces.size() == 1 ? 0 : at.number];
   }
   // Ops and reports name the deferred node, not its user.
@@ -50,16 +50,16 @@ mlir::Value LargeTensors::Element(uint32_t id, const Index& at) {
   return ComputeElement(c_, id, at);
 }
 
-mlir::Value LargeTensors::InMemory(uint32_t id) {
+mlir::Value LargeTensors::InMemory(NodeId id) {
   if (IsLarge(c_.TypeOf(id))) return Value(id)[0];
   return ArrayOf(c_, c_.ScalarOf(id), c_.values[id]);
 }
 
-void LargeTensors::Prepare(uint32_t id) {
+void LargeTensors::Prepare(NodeId id) {
   if (IsDeferred(id)) PreparePicks(c_.node(id));
 }
 
-void LargeTensors::Prepare(uint32_t id, const Place& target) {
+void LargeTensors::Prepare(NodeId id, const Place& target) {
   if (ReadsOverwritten(id, target, false)) {
     c_.values[id] = {Make(id)};
     deferral_.End(id);
@@ -70,7 +70,7 @@ void LargeTensors::Prepare(uint32_t id, const Place& target) {
 // A run-time index into a small tensor needs it in memory, as its scalars have no addresses.
 void LargeTensors::PreparePicks(const proto::Node& node) {
   if (!IsElementwise(node)) return;
-  for (uint32_t operand : node.operands()) {
+  for (NodeId operand : NodeIds(node.operands())) {
     if (node.kind() == proto::PICK && !IsLarge(c_.TypeOf(operand))) {
       picked_[operand] = InMemory(operand);
     } else if (IsDeferred(operand)) {
@@ -81,7 +81,7 @@ void LargeTensors::PreparePicks(const proto::Node& node) {
 
 // Storing element i after reading element i is fine, so the same memory is, unless a pick moves
 // elements (`moved`). Memory that overlaps in unknown ways never is.
-bool LargeTensors::ReadsOverwritten(uint32_t id, const Place& target, bool moved) const {
+bool LargeTensors::ReadsOverwritten(NodeId id, const Place& target, bool moved) const {
   if (!IsDeferred(id)) return false;
   const proto::Node& node = c_.node(id);
   if (node.kind() == proto::LOAD) {
@@ -93,12 +93,12 @@ bool LargeTensors::ReadsOverwritten(uint32_t id, const Place& target, bool moved
     return c_.storages.MayAlias(source.storage, written.storage);
   }
   if (!IsElementwise(node)) return false;
-  return llvm::any_of(node.operands(), [&](uint32_t operand) {
+  return llvm::any_of(NodeIds(node.operands()), [&](NodeId operand) {
     return ReadsOverwritten(operand, target, moved || node.kind() == proto::PICK);
   });
 }
 
-void StoreTensor(LoweringContext& c, const Place& place, uint32_t id) {
+void StoreTensor(LoweringContext& c, const Place& place, NodeId id) {
   c.tensors->Prepare(id, place);
   RepeatOver(c, c.TypeOf(id), c.tensors->GoesByRows(id),
              [&](const Index& at) { StoreAt(c, place, at, c.tensors->Element(id, at)); });

@@ -6,6 +6,7 @@
 #ifndef KILN_SERVER_COMPILER_LOWERING_LARGE_TENSORS_H_
 #define KILN_SERVER_COMPILER_LOWERING_LARGE_TENSORS_H_
 
+#include "absl/container/flat_hash_map.h"
 #include "server/compiler/lowering/deferral.h"
 #include "server/compiler/lowering/lowering_context.h"
 
@@ -16,40 +17,40 @@ class LargeTensors {
   // Refers to the context, which owns it.
   explicit LargeTensors(LoweringContext& c);
 
-  bool IsDeferred(uint32_t id) const { return deferral_.IsDeferred(id); }
-  bool IsUsed(uint32_t id) const { return deferral_.IsUsed(id); }
+  bool IsDeferred(NodeId id) const { return deferral_.IsDeferred(id); }
+  bool IsUsed(NodeId id) const { return deferral_.IsUsed(id); }
 
   // The pieces of any node's value. Makes an array of a deferred node; it stays deferred, so a
   // later use in a loop still computes its elements.
-  const Scalars& Value(uint32_t id);
+  const Scalars& Value(NodeId id);
   // An element of any node's value; a scalar is its own element, whatever the index: element-wise
   // ops take scalars beside tensors.
-  mlir::Value Element(uint32_t id, const Index& at);
+  mlir::Value Element(NodeId id, const Index& at);
   // Computes a large node into a new array.
-  mlir::Value Make(uint32_t id);
+  mlir::Value Make(NodeId id);
   // An array with the elements of any tensor.
-  mlir::Value InMemory(uint32_t id);
+  mlir::Value InMemory(NodeId id);
 
   // Call before a loop that computes elements of `id`, outside of the loop. Small tensors that
   // deferred picks read are written to memory there, once.
-  void Prepare(uint32_t id);
+  void Prepare(NodeId id);
   // The same if the loop stores the elements to `target`. Ends the deferral if the loop would read
   // what it has already overwritten.
-  void Prepare(uint32_t id, const Place& target);
+  void Prepare(NodeId id, const Place& target);
   // Whether such a loop is faster as a nest over rows and columns.
-  bool GoesByRows(uint32_t id) const { return deferral_.HasPick(id); }
+  bool GoesByRows(NodeId id) const { return deferral_.HasPick(id); }
 
  private:
   void PreparePicks(const proto::Node& node);
-  bool ReadsOverwritten(uint32_t id, const Place& target, bool moved) const;
+  bool ReadsOverwritten(NodeId id, const Place& target, bool moved) const;
 
   LoweringContext& c_;
   Deferral deferral_;
-  llvm::DenseMap<uint32_t, mlir::Value> picked_;  // arrays of small tensors, by node
+  absl::flat_hash_map<NodeId, mlir::Value> picked_;  // arrays of small tensors, by node
 };
 
 // Stores a large tensor.
-void StoreTensor(LoweringContext& c, const Place& place, uint32_t id);
+void StoreTensor(LoweringContext& c, const Place& place, NodeId id);
 
 }  // namespace kiln
 

@@ -47,14 +47,14 @@ struct Handlers {
 
 }  // namespace
 
-void LowerNode(LoweringContext& c, uint32_t id) {
+void LowerNode(LoweringContext& c, NodeId id) {
   if (c.tensors->IsDeferred(id)) return;  // its users compute its elements
   VisitNode(id, c.node(id), Handlers{c});
 }
 
-void LowerBlock(LoweringContext& c, uint32_t block) {
+void LowerBlock(LoweringContext& c, BlockId block) {
   ++c.depth;
-  for (uint32_t id : c.function.blocks(static_cast<int>(block)).nodes()) {
+  for (NodeId id : NodesIn(c.function, block)) {
     if (c.Terminated()) break;  // unreachable code
     c.Enter(id);
     c.writes->FlushBefore(c.node(id));

@@ -7,10 +7,10 @@
 namespace kiln {
 
 // Lowers the block's nodes in order, up to one that leaves it. Adds no terminator of its own.
-void LowerBlock(LoweringContext& c, uint32_t block);
+void LowerBlock(LoweringContext& c, BlockId block);
 
 // Lowers one node at the builder's place, as the context's current node.
-void LowerNode(LoweringContext& c, uint32_t id);
+void LowerNode(LoweringContext& c, NodeId id);
 
 }  // namespace kiln
 

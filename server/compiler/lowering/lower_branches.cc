@@ -19,7 +19,7 @@ struct Choice {
 
 namespace {
 
-mlir::Value Condition(LoweringContext& c, uint32_t id) {
+mlir::Value Condition(LoweringContext& c, NodeId id) {
   return c.Convert(proto::U1, c.ScalarOf(id), c.values[id][0]);
 }
 
@@ -28,7 +28,7 @@ mlir::Value Condition(LoweringContext& c, uint32_t id) {
 void Lower(LoweringContext& c, IfNode node) {
   mlir::OpBuilder::InsertionGuard guard(c.b);
   auto branch = c.Create<ir::IfOp>(mlir::TypeRange(), Condition(c, node.condition()));
-  const uint32_t blocks[] = {node.then_block(), node.else_block()};
+  const BlockId blocks[] = {node.then_block(), node.else_block()};
   for (int i = 0; i < 2; ++i) {
     c.b.setInsertionPointToStart(&branch->getRegion(i).emplaceBlock());
     LowerBlock(c, blocks[i]);
@@ -53,7 +53,7 @@ Scalars Lower(LoweringContext& c, ChooseNode node) {
   auto branch = c.Create<ir::IfOp>(types, condition);
   // An arm may hold another CHOOSE: YIELD nodes are of the innermost open one.
   const Choice* outer = std::exchange(c.choice, &choice);
-  const uint32_t blocks[] = {node.then_block(), node.else_block()};
+  const BlockId blocks[] = {node.then_block(), node.else_block()};
   for (int i = 0; i < 2; ++i) {
     c.b.setInsertionPointToStart(&branch->getRegion(i).emplaceBlock());
     LowerBlock(c, blocks[i]);

@@ -9,7 +9,7 @@ namespace arith = mlir::arith;
 namespace {
 
 void Assert(LoweringContext& c, mlir::Value condition, mlir::ValueRange values) {
-  c.Create<ir::AssertOp>(condition, c.NumberOfNode(), values, mlir::DenseI64ArrayAttr());
+  c.Create<ir::AssertOp>(condition, c.CurrentNode().number(), values, mlir::DenseI64ArrayAttr());
 }
 
 // Both conditions; the second alone if there is no first yet.
@@ -44,8 +44,7 @@ void CheckBounds(LoweringContext& c, int storage, const Scalars& indices,
   Assert(c, inside, values);
 }
 
-void CheckElement(LoweringContext& c, absl::Span<const uint32_t> indices,
-                  const std::vector<uint32_t>& shape) {
+void CheckElement(LoweringContext& c, NodeIds indices, const std::vector<uint32_t>& shape) {
   Scalars values, extents;
   mlir::Value inside;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -131,7 +130,8 @@ void PrintOverflow(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Value 
   c.b.setInsertionPointToStart(&branch.getElseRegion().emplaceBlock());
   c.Create<ir::YieldOp>();
   c.b.setInsertionPointToStart(&branch.getThenRegion().emplaceBlock());
-  c.Create<ir::PrintOp>(c.NumberOfNode(), mlir::ValueRange(c.Int32(op)), mlir::DenseI64ArrayAttr());
+  c.Create<ir::PrintOp>(c.CurrentNode().number(), mlir::ValueRange(c.Int32(op)),
+                        mlir::DenseI64ArrayAttr());
   c.Create<ir::YieldOp>();
 }
 

@@ -16,8 +16,7 @@ void CheckBounds(LoweringContext& c, int storage, const Scalars& indices, llvm::
 
 // 0 <= index < extent for each index of a matrix that is a value or a local. Values: the indices,
 // the extents. `indices`: nodes.
-void CheckElement(LoweringContext& c, absl::Span<const uint32_t> indices,
-                  const std::vector<uint32_t>& shape);
+void CheckElement(LoweringContext& c, NodeIds indices, const std::vector<uint32_t>& shape);
 
 // An append had room: its cell's number is not negative. Values: the indices, twice, and the number
 // of cells.

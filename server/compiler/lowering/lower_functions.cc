@@ -15,7 +15,7 @@ namespace {
 // Calls `visit` with the scalars and tensors of the results, in order.
 void ForEachResult(const proto::Function& function, const TypeTable& types,
                    llvm::function_ref<void(const Type&)> visit) {
-  for (const uint32_t type : function.returns()) ForEachTensor(types, type, visit);
+  for (TypeId type : ReturnTypesOf(function)) ForEachTensor(types, type, visit);
 }
 
 llvm::SmallVector<mlir::Type> ResultTypes(const proto::Function& function, const TypeTable& types,
@@ -36,7 +36,7 @@ llvm::SmallVector<mlir::Type> ArgumentTypes(const proto::Function& function, con
   };
   for (const proto::Param& param : function.params()) {
     const bool by_reference = param.kind() == proto::Param::PARAM_REFERENCE;
-    ForEachTensor(types, param.type(), [&](const Type& type) {
+    ForEachTensor(types, TypeOfParam(param), [&](const Type& type) {
       if (by_reference || IsLarge(type)) {
         arguments.push_back(address(type));
       } else {
@@ -55,8 +55,11 @@ void TakeArguments(LoweringContext& c) {
   const mlir::Block::BlockArgListType given = c.b.getInsertionBlock()->getArguments();
   size_t next = 0;
   for (const proto::Param& param : c.function.params()) {
-    Scalars& pieces = c.arguments.emplace_back();
-    for (uint64_t i = NumPieces(c.types, param.type()); i > 0; --i) pieces.push_back(given[next++]);
+    Scalars pieces;
+    for (uint64_t i = NumPieces(c.types, TypeOfParam(param)); i > 0; --i) {
+      pieces.push_back(given[next++]);
+    }
+    c.arguments.Add(std::move(pieces));
   }
   for (; next < given.size(); ++next) c.result_arrays.push_back(given[next]);
 }
@@ -101,29 +104,29 @@ void WriteBack(LoweringContext& c, const Copy& copy) {
 
 }  // namespace
 
-void LowerFunction(const UnitLowering& in, uint32_t number, mlir::OpBuilder builder) {
-  const proto::Function& function = FunctionAt(in.unit, number);
+void LowerFunction(const UnitLowering& in, FunctionId id, mlir::OpBuilder builder) {
+  const proto::Function& function = FunctionAt(in.unit.kernel(), id);
   const TypeTable& types = in.checked.types;
   mlir::MLIRContext* context = builder.getContext();
   mlir::Location loc = builder.getUnknownLoc();
   auto op = builder.create<ir::FunctionOp>(
-      loc, number - 1, builder.getTypeArrayAttr(ResultTypes(function, types, context)));
+      loc, PositionOf(id), builder.getTypeArrayAttr(ResultTypes(function, types, context)));
   mlir::Block& body = op.getBodyRegion().emplaceBlock();
   for (mlir::Type type : ArgumentTypes(function, types, context)) body.addArgument(type, loc);
-  LoweringContext c(in, number, mlir::OpBuilder::atBlockEnd(&body));
+  LoweringContext c(in, id, mlir::OpBuilder::atBlockEnd(&body));
   TakeArguments(c);
-  FindDynamicLocals(c, in.checked.nodes[number]);
-  if (function.blocks_size() > 0) LowerBlock(c, 0);
+  FindDynamicLocals(c, in.checked.nodes[id]);
+  if (function.blocks_size() > 0) LowerBlock(c, kFunctionBody);
   if (!c.Terminated()) ReturnZeros(c);
 }
 
 void ReturnFromFunction(LoweringContext& c, ReturnNode node) {
   Scalars values;
   const auto* array = c.result_arrays.begin();
-  for (uint32_t id : node.values()) {
+  for (NodeId id : node.values()) {
     const Scalars& pieces = c.tensors->Value(id);
     const auto* piece = pieces.begin();
-    ForEachTensor(c.types, c.node(id).type(), [&](const Type& type) {
+    ForEachTensor(c.types, c.TypeIdOf(id), [&](const Type& type) {
       if (!IsLarge(type)) {
         values.append(piece, piece + type.NumElements());
         piece += type.NumElements();
@@ -147,11 +150,11 @@ void Lower(LoweringContext& c, ReferenceNode node) {
 }
 
 Scalars Lower(LoweringContext& c, CallNode node) {
-  const proto::Function& callee = c.unit.kernel().functions(static_cast<int>(node.function()));
+  const proto::Function& callee = FunctionAt(c.unit.kernel(), node.function());
   Scalars arguments;
   llvm::SmallVector<Copy> copies;
   for (int i = 0; i < callee.params_size(); ++i) {
-    const uint32_t given = node.arguments()[i];
+    const NodeId given = node.arguments()[i];
     if (callee.params(i).kind() == proto::Param::PARAM_REFERENCE) {
       arguments.push_back(ReferenceTo(c, c.places[given], &copies));
     } else {
@@ -163,8 +166,8 @@ Scalars Lower(LoweringContext& c, CallNode node) {
     if (IsLarge(type)) arrays.push_back(NewArray(c, type.scalar, type.NumElements()));
   });
   arguments.append(arrays);
-  auto call = c.Create<ir::CallOp>(ResultTypes(callee, c.types, c.b.getContext()), node.function(),
-                                   arguments);
+  auto call = c.Create<ir::CallOp>(ResultTypes(callee, c.types, c.b.getContext()),
+                                   PositionOf(node.function()), arguments);
   // In order: of two references to one scalar, the last one's value stays.
   for (const Copy& copy : copies) WriteBack(c, copy);
   Scalars pieces;

@@ -10,8 +10,8 @@
 
 namespace kiln {
 
-// Lowers function `number` - 1 at the builder's place.
-void LowerFunction(const UnitLowering& in, uint32_t number, mlir::OpBuilder builder);
+// Lowers a function at the builder's place. Requires: not the kernel's body.
+void LowerFunction(const UnitLowering& in, FunctionId id, mlir::OpBuilder builder);
 
 Scalars Lower(LoweringContext& c, CallNode node);
 void Lower(LoweringContext& c, ReferenceNode node);

@@ -12,8 +12,8 @@ namespace {
 
 // Whether a block has a break of the loop that it belongs to. Breaks in inner loops leave those, so
 // only branches are searched.
-bool HasBreak(const LoweringContext& c, uint32_t block) {
-  for (uint32_t id : c.function.blocks(static_cast<int>(block)).nodes()) {
+bool HasBreak(const LoweringContext& c, BlockId block) {
+  for (NodeId id : NodesIn(c.function, block)) {
     const proto::Node& node = c.node(id);
     if (node.kind() == proto::BREAK) return true;
     if (node.kind() != proto::IF) continue;
@@ -48,7 +48,7 @@ void LowerFlatLoop(LoweringContext& c, const LoopBox& box, LoopFiller fill) {
   fill(indices);
 }
 
-void LowerSerialNest(LoweringContext& c, const LoopBox& box, uint32_t block, LoopFiller fill) {
+void LowerSerialNest(LoweringContext& c, const LoopBox& box, BlockId block, LoopFiller fill) {
   mlir::OpBuilder::InsertionGuard guard(c.b);
   const size_t dims = box.lowers.size();
   if (dims > 1 && HasBreak(c, block)) return LowerFlatLoop(c, box, fill);
@@ -80,7 +80,7 @@ void LowerParallelLoop(LoweringContext& c, const LoopBox& box, size_t dims, mlir
 
 }  // namespace
 
-void LowerNest(LoweringContext& c, const LoopBox& box, uint32_t block, LoopFiller fill) {
+void LowerNest(LoweringContext& c, const LoopBox& box, BlockId block, LoopFiller fill) {
   if (c.IsParallel(box.config)) {
     LowerParallelLoop(c, box, box.lowers.size(), box.lowers[0].getType(), fill);
   } else {
@@ -93,7 +93,7 @@ void LowerListLoop(LoweringContext& c, int storage, const proto::LoopConfig& con
   LowerParallelLoop(c, {{}, {}, config, storage}, axes, c.b.getI32Type(), fill);
 }
 
-void LowerLoopBody(LoweringContext& c, uint32_t block) {
+void LowerLoopBody(LoweringContext& c, BlockId block) {
   LowerBlock(c, block);
   if (!c.Terminated()) c.Create<ir::ContinueOp>();
 }
@@ -106,13 +106,13 @@ void ContinueOuterLoop(LoweringContext& c) {
 void Lower(LoweringContext& c, RangeForNode node) {
   // i32 holds every index of most loops; a bound that is wider, or unsigned, makes them i64.
   Scalar scalar = proto::I32;
-  for (uint32_t bound : node.bounds()) {
+  for (NodeId bound : node.bounds()) {
     const Scalar of = c.ScalarOf(bound);
     if (ScalarBits(of) > 32 || of == proto::U32) scalar = proto::I64;
   }
   LoopBox box{{}, {}, c.ConfigOf(node.config())};
   for (size_t i = 0; i < node.bounds().size(); ++i) {
-    const uint32_t bound = node.bounds()[i];
+    const NodeId bound = node.bounds()[i];
     Scalars& side = i % 2 == 0 ? box.lowers : box.uppers;
     side.push_back(c.Convert(scalar, c.ScalarOf(bound), c.values[bound][0]));
   }

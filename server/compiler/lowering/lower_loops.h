@@ -19,14 +19,14 @@ using LoopFiller = llvm::function_ref<void(const Scalars&)>;
 
 // Emits a loop, parallel if it may be, else a nest of serial ones. `block` is what `fill` lowers: a
 // break in it leaves the whole nest.
-void LowerNest(LoweringContext& c, const LoopBox& box, uint32_t block, LoopFiller fill);
+void LowerNest(LoweringContext& c, const LoopBox& box, BlockId block, LoopFiller fill);
 
 // Emits a parallel loop over the active cells of a storage in a tree, with an index per axis.
 void LowerListLoop(LoweringContext& c, int storage, const proto::LoopConfig& config, int axes,
                    LoopFiller fill);
 
 // Lowers the block of a loop and ends the iteration.
-void LowerLoopBody(LoweringContext& c, uint32_t block);
+void LowerLoopBody(LoweringContext& c, BlockId block);
 
 // Moves the builder behind the loop that it is in, and ends the iteration of the loop around that.
 void ContinueOuterLoop(LoweringContext& c);

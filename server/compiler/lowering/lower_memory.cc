@@ -187,7 +187,7 @@ mlir::Value AtomicAt(LoweringContext& c, const Place& place, const Index& at, pr
 
 // --- Nodes -------------------------------------------------------------------------
 
-void StoreTo(LoweringContext& c, const Place& place, TypeId type, uint32_t value) {
+void StoreTo(LoweringContext& c, const Place& place, TypeId type, NodeId value) {
   if (IsLarge(c.types[type])) return StoreTensor(c, place, value);
   llvm::ArrayRef<mlir::Value> pieces = c.tensors->Value(value);
   StorePieces(c, type, place, &pieces);
@@ -198,7 +198,7 @@ Scalars Lower(LoweringContext& c, LoadNode node) {
 }
 
 void Lower(LoweringContext& c, StoreNode node) {
-  StoreTo(c, c.places[node.address()], c.node(node.value()).type(), node.value());
+  StoreTo(c, c.places[node.address()], c.TypeIdOf(node.value()), node.value());
 }
 
 Scalars Lower(LoweringContext& c, AtomicNode node) {

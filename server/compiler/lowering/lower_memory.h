@@ -14,7 +14,7 @@ mlir::Value AtomicAt(LoweringContext& c, const Place& place, const Index& at, pr
                      Scalar scalar, mlir::Value value);
 
 // Stores the value of node `value`, of the place's type.
-void StoreTo(LoweringContext& c, const Place& place, TypeId type, uint32_t value);
+void StoreTo(LoweringContext& c, const Place& place, TypeId type, NodeId value);
 
 Scalars Lower(LoweringContext& c, LoadNode node);
 void Lower(LoweringContext& c, StoreNode node);

@@ -12,7 +12,7 @@ namespace kiln {
 namespace {
 
 // The node whose member, or member's member, an address is.
-uint32_t OutermostOf(const LoweringContext& c, uint32_t id) {
+NodeId OutermostOf(const LoweringContext& c, NodeId id) {
   while (c.node(id).kind() == proto::MEMBER) id = MemberNode(id, c.node(id)).base();
   return id;
 }
@@ -53,9 +53,9 @@ void AddCells(LoweringContext& c, bool zeroed, Root* root) {
 
 }  // namespace
 
-void FindDynamicLocals(LoweringContext& c, const std::vector<uint32_t>& nodes) {
+void FindDynamicLocals(LoweringContext& c, const std::vector<NodeId>& nodes) {
   // The local is lowered before its elements: what they need must be known then.
-  for (uint32_t id : nodes) {
+  for (NodeId id : nodes) {
     if (c.node(id).kind() != proto::ELEMENT) continue;
     const ElementNode element(id, c.node(id));
     if (!AreConstant(c, element.indices())) c.dynamic[OutermostOf(c, element.base())] = true;
@@ -65,7 +65,7 @@ void FindDynamicLocals(LoweringContext& c, const std::vector<uint32_t>& nodes) {
 void Lower(LoweringContext& c, LocalNode node) {
   Root* root = c.NewRoot(node.type());
   AddArrays(c, node.type(), 0, c.dynamic[node.id()], root);
-  const bool zeroed = node.initial() == 0;
+  const bool zeroed = !node.initial();
   // Stores of constants to cells vanish when locals become values; arrays are zeroed at once,
   // below.
   AddCells(c, zeroed, root);
@@ -112,7 +112,7 @@ void Lower(LoweringContext& c, GlobalNode node) {
 
 void Lower(LoweringContext& c, JoinNode node) {
   Root* root = c.NewRoot(node.type());
-  for (uint32_t part : node.parts()) root->parts.push_back(c.places[part]);
+  for (NodeId part : node.parts()) root->parts.push_back(c.places[part]);
   c.places[node.id()] = {root, 0, root->scalars->size(), {}};
 }
 

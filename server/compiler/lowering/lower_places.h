@@ -7,7 +7,7 @@
 namespace kiln {
 
 // Fills in LoweringContext::dynamic. `nodes`: all that blocks list.
-void FindDynamicLocals(LoweringContext& c, const std::vector<uint32_t>& nodes);
+void FindDynamicLocals(LoweringContext& c, const std::vector<NodeId>& nodes);
 
 // Each sets the node's place.
 void Lower(LoweringContext& c, LocalNode node);

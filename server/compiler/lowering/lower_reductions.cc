@@ -8,7 +8,7 @@
 namespace kiln {
 
 Scalars Lower(LoweringContext& c, ReduceNode node) {
-  const uint32_t tensor = node.tensor();
+  const NodeId tensor = node.tensor();
   const Type& type = c.TypeOf(tensor);
   const auto combine = [&](mlir::Value sum, mlir::Value next) {
     if (c.emit.debug) CheckArithmetic(c, node.op(), type.scalar, sum, next);
@@ -47,8 +47,8 @@ struct Product {
     columns = b.shape.size() == 2 ? b.shape[1] : 1;
   }
 
-  uint32_t left, right;  // nodes
-  Scalar scalar;         // of the result
+  NodeId left, right;
+  Scalar scalar;  // of the result
   uint32_t inner, rows, columns;
 };
 
@@ -77,7 +77,7 @@ Scalars MatmulOfScalars(LoweringContext& c, const Product& of) {
 using Reader = std::function<mlir::Value(mlir::Value)>;
 
 // Every element is read many times, so only what is in memory already stays deferred.
-Reader ReaderOf(LoweringContext& c, uint32_t id, Scalar to) {
+Reader ReaderOf(LoweringContext& c, NodeId id, Scalar to) {
   const proto::NodeKind kind = c.node(id).kind();
   const Scalar from = c.ScalarOf(id);
   if (c.tensors->IsDeferred(id) && (kind == proto::LOAD || kind == proto::PARAM)) {

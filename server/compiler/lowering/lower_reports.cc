@@ -16,13 +16,13 @@ struct Reported {
 };
 
 // Without large tensors no counts are needed: each piece is a scalar.
-Reported AllPieces(LoweringContext& c, absl::Span<const uint32_t> values) {
+Reported AllPieces(LoweringContext& c, NodeIds values) {
   Reported out;
   llvm::SmallVector<int64_t> counts;
   bool any_large = false;
-  for (uint32_t id : values) {
+  for (NodeId id : values) {
     out.pieces.append(c.tensors->Value(id));
-    ForEachTensor(c.types, c.node(id).type(), [&](const Type& type) {
+    ForEachTensor(c.types, c.TypeIdOf(id), [&](const Type& type) {
       const auto count = static_cast<int64_t>(type.NumElements());
       any_large |= IsLarge(type);
       counts.append(IsLarge(type) ? 1 : count, IsLarge(type) ? count : 1);
@@ -36,10 +36,10 @@ Reported AllPieces(LoweringContext& c, absl::Span<const uint32_t> values) {
 // slots, so a loop with an index into them returns it.
 void ReturnFromKernel(LoweringContext& c, ReturnNode node) {
   uint64_t slot = 0;
-  for (uint32_t id : node.values()) {
+  for (NodeId id : node.values()) {
     const Scalars& pieces = c.tensors->Value(id);
     const auto* piece = pieces.begin();
-    ForEachTensor(c.types, c.node(id).type(), [&](const Type& type) {
+    ForEachTensor(c.types, c.TypeIdOf(id), [&](const Type& type) {
       const uint64_t count = type.NumElements();
       if (IsLarge(type)) {
         mlir::Value array = *piece++;
@@ -67,7 +67,7 @@ void Lower(LoweringContext& c, ReturnNode node) {
 
 void Lower(LoweringContext& c, PrintNode node) {
   const Reported values = AllPieces(c, node.values());
-  c.Create<ir::PrintOp>(c.NumberOfNode(), values.pieces, values.counts);
+  c.Create<ir::PrintOp>(c.CurrentNode().number(), values.pieces, values.counts);
 }
 
 void Lower(LoweringContext& c, AssertNode node) {
@@ -75,7 +75,7 @@ void Lower(LoweringContext& c, AssertNode node) {
   mlir::Value condition =
       c.Convert(proto::U1, c.ScalarOf(node.condition()), c.values[node.condition()][0]);
   const Reported values = AllPieces(c, node.values());
-  c.Create<ir::AssertOp>(condition, c.NumberOfNode(), values.pieces, values.counts);
+  c.Create<ir::AssertOp>(condition, c.CurrentNode().number(), values.pieces, values.counts);
 }
 
 }  // namespace kiln

@@ -70,10 +70,9 @@ Scalars Lower(LoweringContext& c, SNodeAddressNode node) {
   if (root.InWord()) {
     return {c.Create<ir::AddressOfOp>(c.b.getI64Type(), WordAddress(c, root))};
   }
-  const proto::Param& param = c.unit.kernel().body().params(static_cast<int>(node.param()));
-  const proto::Storage& storage = c.unit.storages(static_cast<int>(param.storage()));
-  mlir::Value address = c.Create<ir::GlobalOp>(c.AddressTypeOf(storage.element().scalar()),
-                                               root.storage, /*component=*/0, root.indices);
+  const Scalar scalar = c.StorageOf(node.param()).element().scalar();
+  mlir::Value address = c.Create<ir::GlobalOp>(c.AddressTypeOf(scalar), root.storage,
+                                               /*component=*/0, root.indices);
   return {c.Create<ir::AddressOfOp>(c.b.getI64Type(), address)};
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "common/language/kernel_parts.h"
 #include "common/language/node_views.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "server/compiler/lowering/emit_op.h"
@@ -181,9 +182,9 @@ std::vector<int> FirstOfWords(const proto::CompileUnit& unit, const std::vector<
 // Calls `visit` with each node of a kind that some block lists.
 void ForEachNode(const proto::CompileUnit& unit, const ReachedNodes& nodes, proto::NodeKind kind,
                  llvm::function_ref<void(const proto::Node&)> visit) {
-  for (size_t function = 0; function < nodes.size(); ++function) {
-    for (uint32_t id : nodes[function]) {
-      const proto::Node& node = FunctionAt(unit, function).nodes(static_cast<int>(id));
+  for (FunctionId function; nodes.Has(function); function = function.next()) {
+    for (NodeId id : nodes[function]) {
+      const proto::Node& node = NodeAt(FunctionAt(unit.kernel(), function), id);
       if (node.kind() == kind) visit(node);
     }
   }
@@ -194,7 +195,7 @@ std::vector<bool> NotActivating(const proto::CompileUnit& unit, const ReachedNod
                                 const Storages& storages) {
   std::vector<bool> out(storages.attributes.size());
   ForEachNode(unit, nodes, proto::NO_ACTIVATE, [&](const proto::Node& node) {
-    const int named = storages.Of(NoActivateNode(0, node).param());
+    const int named = storages.Of(NoActivateNode(NodeId(), node).param());
     out[named] = true;
     auto snode = llvm::dyn_cast<ir::TreeFieldAttr>(storages.attributes[named]);
     if (!snode || snode.getNumComponents() > 0) return;
@@ -217,7 +218,7 @@ void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes, St
                    llvm::SmallVectorImpl<mlir::Attribute>* attributes) {
   std::set<std::pair<int64_t, int64_t>> deactivated;
   ForEachNode(unit, nodes, proto::SNODE_DEACTIVATE, [&](const proto::Node& node) {
-    const int position = storages.Of(SNodeDeactivateNode(0, node).param());
+    const int position = storages.Of(SNodeDeactivateNode(NodeId(), node).param());
     auto snode = llvm::cast<ir::TreeFieldAttr>((*attributes)[position]);
     deactivated.insert({snode.getTree(), snode.getNode()});
   });
@@ -305,17 +306,19 @@ Storages LowerStorages(const proto::CompileUnit& unit, const CheckedUnit& checke
     if (leaders[p] != p) aliases[leaders[p]] = 0;
   }
   for (int p = 0; p < body.params_size(); ++p) {
-    out.of_param.push_back(-1);
-    if (body.params(p).kind() != proto::Param::PARAM_STORAGE) continue;
+    if (body.params(p).kind() != proto::Param::PARAM_STORAGE) {
+      out.of_param.Add(-1);
+      continue;
+    }
     if (leaders[p] != p) {
-      out.of_param.back() = out.of_param[leaders[p]];
+      out.of_param.Add(out.Of(ParamId(leaders[p])));
       continue;
     }
     const proto::Storage& storage = unit.storages(static_cast<int>(body.params(p).storage()));
-    out.of_param.back() = static_cast<int>(attributes.size());
+    const ParamId param = out.of_param.Add(static_cast<int>(attributes.size()));
     out.quant_arrays.push_back(storage.word().digits_size() > 0 ? &storage : nullptr);
     attributes.push_back(
-        AttributeOf(storage, checked.arguments.first_slot[p], aliases[p], context));
+        AttributeOf(storage, checked.arguments.first_slot[param], aliases[p], context));
   }
   llvm::SmallVector<mlir::Attribute> trees;
   for (int t = 0; t < unit.trees_size(); ++t) {

@@ -72,7 +72,7 @@ void LowerAtWord(LoweringContext& c, const StructLoop& loop, const Scalars& word
 // A loop over the words of a quant array that is not below sparse SNodes; `loop` has their digits.
 void LowerOverWords(LoweringContext& c, const StructLoop& loop) {
   LoopBox box{{}, loop.uppers, loop.config, loop.storage};
-  const uint32_t block = loop.node.body();
+  const BlockId block = loop.node.body();
   if (c.IsParallel(loop.config)) {
     if (box.uppers.empty()) box.uppers.push_back(c.Int32(1));
     box.lowers.assign(box.uppers.size(), c.Int32(0));

@@ -25,9 +25,9 @@ ir::KernelOp MakeKernel(const UnitLowering& in, mlir::ModuleOp module) {
 }
 
 void LowerBody(const UnitLowering& in, mlir::OpBuilder builder) {
-  LoweringContext c(in, 0, builder);
-  FindDynamicLocals(c, in.checked.nodes[0]);
-  if (c.function.blocks_size() > 0) LowerBlock(c, 0);
+  LoweringContext c(in, kKernelBody, builder);
+  FindDynamicLocals(c, in.checked.nodes[kKernelBody]);
+  if (c.function.blocks_size() > 0) LowerBlock(c, kFunctionBody);
   if (!c.Terminated()) c.Create<ir::ReturnOp>();
 }
 
@@ -38,7 +38,7 @@ mlir::OwningOpRef<mlir::ModuleOp> LowerUnit(const proto::CompileUnit& unit,
                                             std::vector<proto::Diagnostic>* diagnostics) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   if (unit.kernel().autodiff() != proto::AUTODIFF_NONE) {
-    diagnostics->push_back(NotSupported(0, "differentiating a kernel"));
+    diagnostics->push_back(NotSupported(NodeNumber(), "differentiating a kernel"));
     return module;
   }
   const Storages storages = LowerStorages(unit, checked, context);
@@ -46,16 +46,16 @@ mlir::OwningOpRef<mlir::ModuleOp> LowerUnit(const proto::CompileUnit& unit,
   ir::KernelOp kernel = MakeKernel(in, *module);
   const auto builder = mlir::OpBuilder::atBlockEnd(&kernel.getBodyRegion().front());
   // Calls name functions by number, so their order is free.
-  for (uint32_t number = 1; number < checked.nodes.size(); ++number) {
-    LowerFunction(in, number, builder);
+  for (int i = 0; i < unit.kernel().functions_size(); ++i) {
+    LowerFunction(in, FunctionAtPosition(i), builder);
   }
   LowerBody(in, builder);
   return module;
 }
 
-uint32_t NodeOf(mlir::Location location) {
+NodeNumber NodeOf(mlir::Location location) {
   auto position = location->findInstanceOf<mlir::FileLineColLoc>();
-  return position ? position.getLine() : 0;
+  return position ? NodeNumber(position.getLine()) : NodeNumber();
 }
 
 }  // namespace kiln

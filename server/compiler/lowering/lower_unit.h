@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/unit/check_unit.h"
+#include "common/unit/node_number.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "proto/diagnostic.pb.h"
@@ -23,8 +24,8 @@ mlir::OwningOpRef<mlir::ModuleOp> LowerUnit(const proto::CompileUnit& unit,
                                             const CheckedUnit& checked, mlir::MLIRContext* context,
                                             std::vector<proto::Diagnostic>* diagnostics);
 
-// The node that an op comes from; 0: none.
-uint32_t NodeOf(mlir::Location location);
+// The node that an op comes from, if any.
+NodeNumber NodeOf(mlir::Location location);
 
 }  // namespace kiln
 

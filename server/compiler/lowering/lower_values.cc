@@ -18,12 +18,11 @@ constexpr size_t kMaxSelected = 16;
 
 // --- Indices -----------------------------------------------------------------------
 
-bool AreConstant(const LoweringContext& c, absl::Span<const uint32_t> indices) {
-  return llvm::all_of(indices, [&](uint32_t id) { return c.node(id).kind() == proto::CONST; });
+bool AreConstant(const LoweringContext& c, NodeIds indices) {
+  return llvm::all_of(indices, [&](NodeId id) { return c.node(id).kind() == proto::CONST; });
 }
 
-Index LinearIndex(LoweringContext& c, absl::Span<const uint32_t> indices,
-                  const std::vector<uint32_t>& shape) {
+Index LinearIndex(LoweringContext& c, NodeIds indices, const std::vector<uint32_t>& shape) {
   Index at;
   if (AreConstant(c, indices)) {
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -40,9 +39,9 @@ Index LinearIndex(LoweringContext& c, absl::Span<const uint32_t> indices,
   return at;
 }
 
-Scalars IndicesOf(LoweringContext& c, absl::Span<const uint32_t> nodes) {
+Scalars IndicesOf(LoweringContext& c, NodeIds nodes) {
   Scalars indices;
-  for (uint32_t id : nodes) {
+  for (NodeId id : nodes) {
     indices.push_back(c.Convert(proto::I32, c.ScalarOf(id), c.values[id][0]));
   }
   return indices;
@@ -78,7 +77,7 @@ Scalars Lower(LoweringContext& c, ParamNode node) {
 Scalars Lower(LoweringContext& c, MakeTensorNode node) {
   const Type& type = c.TypeOf(node.id());
   Scalars out;
-  for (uint32_t element : node.elements()) {
+  for (NodeId element : node.elements()) {
     out.push_back(c.Convert(type.scalar, c.ScalarOf(element), c.values[element][0]));
   }
   if (!IsLarge(type)) return out;
@@ -87,7 +86,7 @@ Scalars Lower(LoweringContext& c, MakeTensorNode node) {
 
 Scalars Lower(LoweringContext& c, MakeStructNode node) {
   Scalars out;
-  for (uint32_t member : node.members()) out.append(c.tensors->Value(member));
+  for (NodeId member : node.members()) out.append(c.tensors->Value(member));
   return out;
 }
 

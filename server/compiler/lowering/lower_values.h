@@ -8,13 +8,12 @@ namespace kiln {
 
 // The position that the index nodes give in a tensor of this shape, row-major. Beyond the tensor,
 // constants are the check's concern and others undefined; debug mode asserts them.
-Index LinearIndex(LoweringContext& c, absl::Span<const uint32_t> indices,
-                  const std::vector<uint32_t>& shape);
+Index LinearIndex(LoweringContext& c, NodeIds indices, const std::vector<uint32_t>& shape);
 // Whether all are constants.
-bool AreConstant(const LoweringContext& c, absl::Span<const uint32_t> indices);
+bool AreConstant(const LoweringContext& c, NodeIds indices);
 
 // Scalar values as i32, one each.
-Scalars IndicesOf(LoweringContext& c, absl::Span<const uint32_t> nodes);
+Scalars IndicesOf(LoweringContext& c, NodeIds nodes);
 
 Scalars Lower(LoweringContext& c, ConstNode node);
 Scalars Lower(LoweringContext& c, ParamNode node);

@@ -17,24 +17,23 @@ EmitOptions EmitOptionsOf(const proto::CodeOptions& options) {
 
 }  // namespace
 
-proto::Diagnostic NotSupported(uint32_t node, const std::string& what) {
+proto::Diagnostic NotSupported(NodeNumber node, const std::string& what) {
   proto::Diagnostic diagnostic;
   diagnostic.set_severity(proto::ERROR);
   diagnostic.set_kind(proto::KIND_UNSUPPORTED);
-  diagnostic.set_function(FunctionOfNode(node));
-  diagnostic.set_node(NodeInFunction(node));
+  diagnostic.set_function(FunctionOfNode(node).number());
+  diagnostic.set_node(NodeInFunction(node).number());
   diagnostic.set_message(what + " is not supported yet");
   return diagnostic;
 }
 
-LoweringContext::LoweringContext(const UnitLowering& of, uint32_t function_number,
-                                 mlir::OpBuilder builder)
+LoweringContext::LoweringContext(const UnitLowering& of, FunctionId id, mlir::OpBuilder builder)
     : in(of),
       unit(of.unit),
       types(of.checked.types),
       storages(of.storages),
-      number(function_number),
-      function(FunctionAt(of.unit, function_number)),
+      function_id(id),
+      function(FunctionAt(of.unit.kernel(), id)),
       emit(EmitOptionsOf(of.unit.options())),
       b(builder),
       loc(builder.getUnknownLoc()),
@@ -68,13 +67,13 @@ bool LoweringContext::IsParallel(const proto::LoopConfig& config) const {
 }
 
 void LoweringContext::Unsupported(const std::string& what) {
-  in.diagnostics->push_back(NotSupported(NumberOfNode(), what));
+  in.diagnostics->push_back(NotSupported(CurrentNode(), what));
 }
 
-void LoweringContext::Enter(uint32_t id) {
+void LoweringContext::Enter(NodeId id) {
   current = id;
   // Passes keep locations, so a node's number in place of a line survives to code generation.
-  loc = mlir::FileLineColLoc::get(file_, NumberOfNode(), 0);
+  loc = mlir::FileLineColLoc::get(file_, CurrentNode().number(), 0);
 }
 
 bool LoweringContext::Terminated() const {

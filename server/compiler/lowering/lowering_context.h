@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "common/language/ids.h"
+#include "common/language/kernel_parts.h"
 #include "common/language/node_views.h"
 #include "common/language/type.h"
 #include "common/unit/check_unit.h"
@@ -44,14 +46,14 @@ struct UnitLowering {
   std::vector<proto::Diagnostic>* diagnostics;
 };
 
-// The diagnostic that `what` is not supported yet, at a node (common/unit/node_number.h).
-proto::Diagnostic NotSupported(uint32_t node, const std::string& what);
+// The diagnostic that `what` is not supported yet, at a node; none: at the kernel.
+proto::Diagnostic NotSupported(NodeNumber node, const std::string& what);
 
 // Passed as `c` everywhere. Its fields are open to all handlers; those of a subject belong to the
 // files named beside them. Not thread-safe.
 struct LoweringContext {
-  // `function_number` 0 is the kernel's body, 1 + i is function i. Ops go to the builder's place.
-  LoweringContext(const UnitLowering& of, uint32_t function_number, mlir::OpBuilder builder);
+  // Ops go to the builder's place.
+  LoweringContext(const UnitLowering& of, FunctionId id, mlir::OpBuilder builder);
   ~LoweringContext();
 
   // --- What is lowered ---------------------------------------------------------------
@@ -60,20 +62,25 @@ struct LoweringContext {
   const proto::CompileUnit& unit;
   const TypeTable& types;
   const Storages& storages;
-  const uint32_t number;  // of the function
+  const FunctionId function_id;
   const proto::Function& function;
   const EmitOptions emit;
 
-  bool IsBody() const { return number == 0; }
-  const proto::Node& node(uint32_t id) const { return function.nodes(static_cast<int>(id)); }
-  const Type& TypeOf(uint32_t id) const { return types[node(id).type()]; }
+  bool IsBody() const { return function_id == kKernelBody; }
+  const proto::Node& node(NodeId id) const { return NodeAt(function, id); }
+  TypeId TypeIdOf(NodeId id) const { return TypeId(node(id).type()); }
+  const Type& TypeOf(NodeId id) const { return types[TypeIdOf(id)]; }
   // The scalar type of a scalar or tensor node.
-  Scalar ScalarOf(uint32_t id) const { return TypeOf(id).scalar; }
+  Scalar ScalarOf(NodeId id) const { return TypeOf(id).scalar; }
   // The scalars of a type, flattened; the reference stays valid.
   const std::vector<Scalar>& ScalarsIn(TypeId type);
   bool ChecksBounds() const { return unit.options().debug() || unit.options().check_bounds(); }
   // The argument slot of the first scalar of a parameter of the kernel, passed by value.
-  uint64_t FirstSlot(uint64_t param) const { return in.checked.arguments.first_slot[param]; }
+  uint64_t FirstSlot(ParamId param) const { return in.checked.arguments.first_slot[param]; }
+  // The descriptor of a storage parameter.
+  const proto::Storage& StorageOf(ParamId param) const {
+    return unit.storages(ParamAt(unit.kernel().body(), param).storage());
+  }
   // The configuration that a loop names by `config`: 1 + its number; 0: the default.
   const proto::LoopConfig& ConfigOf(uint64_t config) const;
   // Whether a loop in the current block runs in parallel: only the outermost loops of the kernel
@@ -87,13 +94,13 @@ struct LoweringContext {
 
   mlir::OpBuilder b;
   mlir::Location loc;
-  uint32_t current = 0;  // the node being lowered
-  int depth = 0;         // open blocks
+  NodeId current;  // the node being lowered
+  int depth = 0;   // open blocks
 
   // Makes a node the current one: ops and reports name it.
-  void Enter(uint32_t id);
+  void Enter(NodeId id);
   // The current node as reports name it.
-  uint32_t NumberOfNode() const { return NodeNumber(number, current); }
+  NodeNumber CurrentNode() const { return NumberOfNode(function_id, current); }
   // Whether the block at the builder's place ends with a terminator.
   bool Terminated() const;
 
@@ -134,11 +141,11 @@ struct LoweringContext {
     Scalar scalar = proto::SCALAR_NONE;  // the type of the indices
     Scalars indices;
   };
-  std::vector<Scalars> values;  // empty for deferred nodes (large_tensors.h)
-  std::vector<Place> places;
-  std::vector<Loop> loops;
-  std::vector<bool> dynamic;  // locals with a tensor that a run-time value indexes
-  std::deque<Root> roots;     // what places refer to; addresses are stable
+  IdVector<NodeId, Scalars> values;  // empty for deferred nodes (large_tensors.h)
+  IdVector<NodeId, Place> places;
+  IdVector<NodeId, Loop> loops;
+  IdVector<NodeId, bool> dynamic;  // locals with a tensor that a run-time value indexes
+  std::deque<Root> roots;          // what places refer to; addresses are stable
 
   // A root for scalars of the type.
   Root* NewRoot(TypeId type);
@@ -147,7 +154,7 @@ struct LoweringContext {
 
   // lower_functions.h: the pieces of each parameter, or the address that it refers to; the arrays
   // for large tensors among the results, in order. Empty in the kernel's body.
-  std::vector<Scalars> arguments;
+  IdVector<ParamId, Scalars> arguments;
   Scalars result_arrays;
   const Choice* choice = nullptr;  // lower_branches.cc: the innermost open CHOOSE
   uint64_t array_bytes = 0;        // arrays.h: the size of all arrays so far
@@ -164,7 +171,7 @@ struct LoweringContext {
 // Makes a node the current one until the end of the scope.
 class AtNode {
  public:
-  AtNode(LoweringContext& c, uint32_t id) : c_(c), current_(c.current), loc_(c.loc) { c.Enter(id); }
+  AtNode(LoweringContext& c, NodeId id) : c_(c), current_(c.current), loc_(c.loc) { c.Enter(id); }
   ~AtNode() {
     c_.current = current_;
     c_.loc = loc_;
@@ -174,7 +181,7 @@ class AtNode {
 
  private:
   LoweringContext& c_;
-  const uint32_t current_;
+  const NodeId current_;
   const mlir::Location loc_;
 };
 

@@ -45,9 +45,8 @@ const WordIndices::Parts* WordIndices::Find(mlir::Value index, int64_t cells,
   return &found->second;
 }
 
-void EnterWord(LoweringContext& c, uint64_t param, Root* root) {
-  const proto::Param& storage_param = c.unit.kernel().body().params(static_cast<int>(param));
-  const proto::Storage& storage = c.unit.storages(static_cast<int>(storage_param.storage()));
+void EnterWord(LoweringContext& c, ParamId param, Root* root) {
+  const proto::Storage& storage = c.StorageOf(param);
   if (!storage.has_word()) return;
   root->word = &storage.word();
   if (root->word->digits().empty()) return;  // a bit struct: one cell a word

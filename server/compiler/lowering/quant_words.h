@@ -33,7 +33,7 @@ class WordIndices {
 
 // If the storage of `param` holds quantised numbers, turns the root's indices into those of its
 // word and sets `word` and `shift`.
-void EnterWord(LoweringContext& c, uint64_t param, Root* root);
+void EnterWord(LoweringContext& c, ParamId param, Root* root);
 
 mlir::Type WordType(LoweringContext& c, const Root& root);
 mlir::Value WordAddress(LoweringContext& c, const Root& root);

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "common/language/ids.h"
 #include "common/unit/check_unit.h"
 #include "proto/unit.pb.h"
 #include "server/compiler/dialect/dialect.h"
@@ -17,10 +18,10 @@ namespace kiln {
 struct Storages {
   // --- What the kernel has ---------------------------------------------------------
 
-  mlir::ArrayAttr attributes;     // a DenseAttr, NdarrayAttr or TreeFieldAttr each
-  mlir::ArrayAttr trees;          // TreeAttr; null: the unit has none
-  std::vector<int> of_param;      // positions; -1: no storage
-  std::vector<bool> no_activate;  // by position: accesses activate no cells
+  mlir::ArrayAttr attributes;       // a DenseAttr, NdarrayAttr or TreeFieldAttr each
+  mlir::ArrayAttr trees;            // TreeAttr; null: the unit has none
+  IdVector<ParamId, int> of_param;  // positions; -1: no storage
+  std::vector<bool> no_activate;    // by position: accesses activate no cells
   // By position: its storage if it is a quant array (of several parameters the first one's), else
   // null.
   std::vector<const proto::Storage*> quant_arrays;
@@ -30,7 +31,7 @@ struct Storages {
 
   // --- What follows from it --------------------------------------------------------
 
-  int Of(uint64_t param) const { return of_param[param]; }
+  int Of(ParamId param) const { return of_param[param]; }
   ir::TreeAttr TreeOf(ir::TreeFieldAttr field) const {
     return llvm::cast<ir::TreeAttr>(trees[field.getTree()]);
   }
@@ -51,11 +52,6 @@ struct Storages {
   // is among.
   std::vector<std::vector<uint32_t>> runs;
 };
-
-// Function 0 is the kernel's body.
-inline const proto::Function& FunctionAt(const proto::CompileUnit& unit, size_t number) {
-  return number == 0 ? unit.kernel().body() : unit.kernel().functions(static_cast<int>(number - 1));
-}
 
 // `checked` is what CheckUnit returned for the unit. lower_storages.cc.
 Storages LowerStorages(const proto::CompileUnit& unit, const CheckedUnit& checked,

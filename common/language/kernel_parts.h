@@ -1,0 +1,36 @@
+// The parts of a kernel's message, by their ids. Each function requires that the part exists.
+#ifndef KILN_COMMON_LANGUAGE_KERNEL_PARTS_H_
+#define KILN_COMMON_LANGUAGE_KERNEL_PARTS_H_
+
+#include "common/language/ids.h"
+#include "proto/kernel.pb.h"
+
+namespace kiln {
+
+inline const proto::Function& FunctionAt(const proto::Kernel& kernel, FunctionId id) {
+  return id == kKernelBody ? kernel.body() : kernel.functions(PositionOf(id));
+}
+// Whether FunctionAt has the function.
+inline bool HasFunction(const proto::Kernel& kernel, FunctionId id) {
+  return id.number() <= static_cast<uint32_t>(kernel.functions_size());
+}
+
+inline const proto::Node& NodeAt(const proto::Function& function, NodeId id) {
+  return function.nodes(id.number());
+}
+inline const proto::Param& ParamAt(const proto::Function& function, ParamId id) {
+  return function.params(id.number());
+}
+// The nodes that a block lists, in order.
+inline NodeIds NodesIn(const proto::Function& function, BlockId block) {
+  return NodeIds(function.blocks(block.number()).nodes());
+}
+inline TypeIds ReturnTypesOf(const proto::Function& function) {
+  return TypeIds(function.returns());
+}
+// Of a parameter by value or by reference.
+inline TypeId TypeOfParam(const proto::Param& param) { return TypeId(param.type()); }
+
+}  // namespace kiln
+
+#endif  // KILN_COMMON_LANGUAGE_KERNEL_PARTS_H_
