@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/language/diagnostics.h"
+#include "common/language/node_views.h"
 #include "common/language/op_table.h"
 
 namespace kiln {
@@ -78,7 +79,7 @@ void KernelBuilder::BeginBody() {
   current_.spans->Add(0);
   const BlockId body = NewBlock();
   current_.node_block.Add(body);
-  Open(NodeNumber(), proto::NODE_NONE, body);
+  Open(NodeNumber(), proto::NODE_NONE, body, body);
 }
 
 // --- Checks ----------------------------------------------------------------------
@@ -162,9 +163,9 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
   }
   RETURN_IF_ERROR(CheckIntegers(indices));
   for (size_t i = 0; i < indices.size(); ++i) {
-    const proto::Node& index = node(indices[i]);
-    if (index.kind() != proto::CONST) continue;
-    const int64_t value = SignedOf(index.index(), types_[TypeOf(indices[i])].scalar);
+    if (node(indices[i]).kind() != proto::CONST) continue;
+    const auto index = As<ConstNode>(indices[i]);
+    const int64_t value = SignedOf(index.bits(), types_[index.type()].scalar);
     if (value < 0 || value >= type.shape[i]) {
       return absl::OutOfRangeError(
           absl::Substitute(kTensorIndexOutOfRange, value, i, types_.Name(tensor)));
@@ -190,7 +191,7 @@ NodeNumber KernelBuilder::AppendIn(BlockId block, bool listed, proto::NodeKind k
 NodeNumber KernelBuilder::Append(proto::NodeKind kind, TypeId type,
                                  absl::Span<const NodeNumber> operands) {
   const OpenBlock& current = current_.open.back();
-  return AppendIn(current.block, !current.terminated, kind, type, operands);
+  return AppendIn(current.block(), !current.terminated, kind, type, operands);
 }
 
 // --- Parameters ------------------------------------------------------------------
@@ -265,7 +266,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Param(ParamId param) {
 }
 
 NodeNumber KernelBuilder::FoldedCast(NodeNumber constant, Scalar to) {
-  const uint64_t bits = node(constant).index();
+  const uint64_t bits = As<ConstNode>(constant).bits();
   const Scalar from = types_[TypeOf(constant)].scalar;
   // Floats to integers and halves keep the compiler's rounding and range rules.
   if (from == proto::F16 || to == proto::F16) return {};

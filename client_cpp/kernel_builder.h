@@ -181,15 +181,17 @@ class KernelBuilder {
                       std::vector<ReachedTree>* reached = nullptr);
 
  private:
-  // A block being filled. `owner` has one or two blocks; `second` says which this is.
+  // A block being filled, one of its owner's.
   struct OpenBlock {
     NodeNumber owner;      // none: the function's body
     proto::NodeKind kind;  // of the owner
-    BlockId block;
-    bool second = false;
+    BlockId blocks[2];     // the owner's; of one block, twice the same
+    bool second = false;   // which of them this is
     // After a break, continue or return: later nodes are made but never listed.
     bool terminated = false;
     NodeNumber yields[2];  // values of a CHOOSE, per arm
+
+    BlockId block() const { return blocks[second]; }
   };
 
   // A function being built.
@@ -206,6 +208,11 @@ class KernelBuilder {
   // Nodes of the open function.
   const proto::Node& node(NodeNumber number) const {
     return NodeAt(*current_.message, NodeInFunction(number));
+  }
+  // The node by the names of its parts (common/language/node_views.h).
+  template <typename View>
+  View As(NodeNumber number) const {
+    return View(NodeInFunction(number), node(number));
   }
   proto::Node* mutable_node(NodeNumber number) {
     return current_.message->mutable_nodes(NodeInFunction(number).number());
@@ -246,7 +253,7 @@ class KernelBuilder {
   TypeId ResultType(const proto::Function& function);
 
   BlockId NewBlock();
-  void Open(NodeNumber owner, proto::NodeKind kind, BlockId block);
+  void Open(NodeNumber owner, proto::NodeKind kind, BlockId first, BlockId second);
   NodeNumber BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands, int blocks);
   absl::Status Jump(proto::NodeKind kind);
   absl::Status EndChoose(const OpenBlock& choose);

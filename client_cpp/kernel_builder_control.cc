@@ -2,38 +2,33 @@
 #include "client_cpp/kernel_builder.h"
 #include "common/base/status_macros.h"
 #include "common/language/diagnostics.h"
+#include "common/language/node_views.h"
 #include "common/language/op_table.h"
 
 namespace kiln {
-namespace {
-
-bool IsLoop(proto::NodeKind kind) {
-  return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
-}
-
-}  // namespace
 
 BlockId KernelBuilder::NewBlock() {
   current_.message->add_blocks();
   return current_.block_open.Add(false);
 }
 
-void KernelBuilder::Open(NodeNumber owner, proto::NodeKind kind, BlockId block) {
+void KernelBuilder::Open(NodeNumber owner, proto::NodeKind kind, BlockId first, BlockId second) {
   OpenBlock opened;
   opened.owner = owner;
   opened.kind = kind;
-  opened.block = block;
+  opened.blocks[0] = first;
+  opened.blocks[1] = second;
   current_.open.push_back(opened);
-  current_.block_open[block] = true;
+  current_.block_open[first] = true;
 }
 
 NodeNumber KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands,
                                       int blocks) {
   const NodeNumber made = Append(kind, {}, operands);
-  const BlockId first = NewBlock();
+  const BlockId first = NewBlock(), second = blocks > 1 ? NewBlock() : first;
   mutable_node(made)->add_blocks(first.number());
-  for (int i = 1; i < blocks; ++i) mutable_node(made)->add_blocks(NewBlock().number());
-  Open(made, kind, first);
+  if (second != first) mutable_node(made)->add_blocks(second.number());
+  Open(made, kind, first, second);
   return made;
 }
 
@@ -87,9 +82,9 @@ absl::StatusOr<NodeNumber> KernelBuilder::LoopIndex(NodeNumber loop, int dimensi
   for (const OpenBlock& block : current_.open) encloses |= loop && block.owner == loop;
   int dimensions = 0;
   if (encloses && node(loop).kind() == proto::RANGE_FOR) {
-    dimensions = node(loop).operands_size() / 2;
+    dimensions = static_cast<int>(As<RangeForNode>(loop).bounds().size() / 2);
   } else if (encloses && node(loop).kind() == proto::STRUCT_FOR) {
-    dimensions = params_[ParamId(node(loop).index())].num_indices;
+    dimensions = params_[As<StructForNode>(loop).param()].num_indices;
   }
   if (dimension < 0 || dimension >= dimensions) {
     return Misuse("node ", loop.number(), " is not an enclosing loop with a dimension ", dimension);
@@ -116,11 +111,10 @@ absl::Status KernelBuilder::Else() {
   if ((current.kind != proto::IF && current.kind != proto::CHOOSE) || current.second) {
     return Misuse("'else' without 'if'");
   }
-  current_.block_open[current.block] = false;
-  current.block = BlockId(node(current.owner).blocks(1));
+  current_.block_open[current.block()] = false;
   current.second = true;
   current.terminated = false;
-  current_.block_open[current.block] = true;
+  current_.block_open[current.block()] = true;
   return absl::OkStatus();
 }
 
@@ -144,23 +138,20 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
   }
   TypeId type = TypeOf(yields[0]);
   if (type != TypeOf(yields[1])) {
+    const TypeId condition = types_.GetScalar(proto::U1);
     ASSIGN_OR_RETURN(
         const OpTyping typing,
-        TypeOp(proto::OP_SELECT,
-               {TypeOf(NumberOfNode(current_.id, NodeId(node(choose.owner).operands(0)))), type,
-                TypeOf(yields[1])},
-               defaults_, &types_));
+        TypeOp(proto::OP_SELECT, {condition, type, TypeOf(yields[1])}, defaults_, &types_));
     type = typing.result;
   }
   // Only now is the common type known, so the casts and YIELDs are appended to the closed arms.
   for (int arm = 0; arm < 2; ++arm) {
-    const BlockId block(node(choose.owner).blocks(arm));
     NodeNumber value = yields[arm];
     if (TypeOf(value) != type) {
-      value = AppendIn(block, true, proto::CAST_TO, type, {value});
+      value = AppendIn(choose.blocks[arm], true, proto::CAST_TO, type, {value});
       mutable_node(value)->set_op(proto::OP_CAST);
     }
-    AppendIn(block, true, proto::YIELD, {}, {value});
+    AppendIn(choose.blocks[arm], true, proto::YIELD, {}, {value});
   }
   mutable_node(choose.owner)->set_type(type.number());
   return absl::OkStatus();
@@ -170,7 +161,7 @@ absl::Status KernelBuilder::End() {
   if (current_.open.size() == 1) return Misuse("no block is open");
   const OpenBlock closed = current_.open.back();
   if (closed.kind == proto::CHOOSE) RETURN_IF_ERROR(EndChoose(closed));
-  current_.block_open[closed.block] = false;
+  current_.block_open[closed.block()] = false;
   current_.open.pop_back();
   return absl::OkStatus();
 }
@@ -179,10 +170,10 @@ absl::Status KernelBuilder::End() {
 bool KernelBuilder::IsParallel(size_t open_index) const {
   const OpenBlock& block = current_.open[open_index];
   if (current_.id != kKernelBody || open_index != 1 || block.kind == proto::WHILE) return false;
-  const proto::Node& loop = node(block.owner);
-  const uint64_t config =
-      block.kind == proto::RANGE_FOR ? loop.index() : static_cast<uint64_t>(loop.attributes(0));
-  return config == 0 || !unit_.kernel().loops(static_cast<int>(config - 1)).serialize();
+  const uint64_t config = block.kind == proto::RANGE_FOR
+                              ? As<RangeForNode>(block.owner).config()
+                              : static_cast<uint64_t>(As<StructForNode>(block.owner).config());
+  return !ConfigAt(unit_.kernel(), config).serialize();
 }
 
 absl::Status KernelBuilder::Jump(proto::NodeKind kind) {

@@ -2,6 +2,8 @@
 #ifndef KILN_COMMON_LANGUAGE_KERNEL_PARTS_H_
 #define KILN_COMMON_LANGUAGE_KERNEL_PARTS_H_
 
+#include <cstdint>
+
 #include "common/language/ids.h"
 #include "proto/kernel.pb.h"
 
@@ -13,6 +15,15 @@ inline const proto::Function& FunctionAt(const proto::Kernel& kernel, FunctionId
 // Whether FunctionAt has the function.
 inline bool HasFunction(const proto::Kernel& kernel, FunctionId id) {
   return id.number() <= static_cast<uint32_t>(kernel.functions_size());
+}
+
+// What loops name by `config`: 1 + the number of a configuration; 0: the default one.
+inline const proto::LoopConfig& ConfigAt(const proto::Kernel& kernel, uint64_t config) {
+  return config == 0 ? proto::LoopConfig::default_instance()
+                     : kernel.loops(static_cast<int>(config - 1));
+}
+inline bool IsLoop(proto::NodeKind kind) {
+  return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
 }
 
 inline const proto::Node& NodeAt(const proto::Function& function, NodeId id) {

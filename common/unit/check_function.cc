@@ -16,10 +16,6 @@ namespace {
 
 using proto::Node;
 
-bool IsLoop(proto::NodeKind kind) {
-  return kind == proto::RANGE_FOR || kind == proto::STRUCT_FOR || kind == proto::WHILE;
-}
-
 // Walks the blocks in program order, from block 0. Nodes that no block lists (code after
 // a jump) never run, and only need a known kind.
 class Checker {
@@ -286,9 +282,8 @@ class Checker {
     return IsOverTree(loop) || !IsSerialized(static_cast<uint64_t>(loop.config()));
   }
 
-  // `config` as RANGE_FOR has it.
   bool IsSerialized(uint64_t config) const {
-    return config != 0 && facts_.unit.kernel().loops(static_cast<int>(config - 1)).serialize();
+    return ConfigAt(facts_.unit.kernel(), config).serialize();
   }
 
   // Whether a loop iterates the list of a tree's cells. Even if it is serialized, nothing may break

@@ -57,11 +57,6 @@ const std::vector<Scalar>& LoweringContext::ScalarsIn(TypeId type) {
   return *scalars;
 }
 
-const proto::LoopConfig& LoweringContext::ConfigOf(uint64_t config) const {
-  return config == 0 ? proto::LoopConfig::default_instance()
-                     : unit.kernel().loops(static_cast<int>(config - 1));
-}
-
 bool LoweringContext::IsParallel(const proto::LoopConfig& config) const {
   return IsBody() && depth == 1 && !config.serialize();
 }

@@ -81,8 +81,10 @@ struct LoweringContext {
   const proto::Storage& StorageOf(ParamId param) const {
     return unit.storages(ParamAt(unit.kernel().body(), param).storage());
   }
-  // The configuration that a loop names by `config`: 1 + its number; 0: the default.
-  const proto::LoopConfig& ConfigOf(uint64_t config) const;
+  // The configuration that a loop names by `config`.
+  const proto::LoopConfig& ConfigOf(uint64_t config) const {
+    return ConfigAt(unit.kernel(), config);
+  }
   // Whether a loop in the current block runs in parallel: only the outermost loops of the kernel
   // do.
   bool IsParallel(const proto::LoopConfig& config) const;
