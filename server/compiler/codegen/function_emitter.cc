@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/function_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/dialect/long_loops.h"
 
@@ -154,48 +155,27 @@ void FunctionEmitter::Emit(ir::IfOp op) {
   }
 }
 
-// header (index, carried) -> body -> latch -> header, header -> exit.
 void FunctionEmitter::Emit(ir::ForOp op) {
-  BasicBlock* header = NewBlock("for");
-  BasicBlock* body = NewBlock("body");
-  BasicBlock* latch = NewBlock("next");
-  BasicBlock* exit = NewBlock("end");
-  const mlir::TypeRange carried = op.getResultTypes();
-  auto header_values = Phis(header, carried);
-  auto latch_values = Phis(latch, carried);
-  auto exit_values = Phis(exit, carried);
-  Value* upper = ValueOf(op.getUpper());
-
-  llvm::IRBuilder<> at_header(header, header->begin());
-  llvm::PHINode* index = at_header.CreatePHI(upper->getType(), 2);
-  index->addIncoming(ValueOf(op.getLower()), b_.GetInsertBlock());
-  BranchTo(header, header_values, ValuesOf(op.getInits()));
-
-  b_.SetInsertPoint(header);
+  Value *lower = ValueOf(op.getLower()), *upper = ValueOf(op.getUpper());
+  CountedLoop loop(*this, {"for", "body", "next", "end"}, lower, upper, op.getResultTypes(),
+                   ValuesOf(op.getInits()));
   // The loop ends in its header, so the results are the header's values. A break adds its own to
   // the exit.
-  llvm::SmallVector<Value*, 4> done(header_values.begin(), header_values.end());
-  for (auto [phi, value] : llvm::zip(exit_values, done)) phi->addIncoming(value, header);
-  b_.CreateCondBr(b_.CreateICmpSLT(index, upper), body, exit);
-
-  b_.SetInsertPoint(body);
-  Map(op.getIndex(), index);
-  indices_.Define(op.getIndex(), IndexBetween(index, ValueOf(op.getLower()), upper));
-  for (auto [argument, phi] : llvm::zip(op.getCarried(), header_values)) Map(argument, phi);
-  PushLoop({latch, latch_values, exit, exit_values});
+  auto exit_values = Phis(loop.exit(), op.getResultTypes());
+  for (auto [phi, value] : llvm::zip(exit_values, loop.values())) {
+    phi->addIncoming(value, loop.header());
+  }
+  Map(op.getIndex(), loop.index());
+  indices_.Define(op.getIndex(), IndexBetween(loop.index(), lower, upper));
+  for (auto [argument, value] : llvm::zip(op.getCarried(), loop.values())) Map(argument, value);
+  PushLoop({loop.next(), loop.next_values(), loop.exit(), exit_values});
   EmitBlock(op.getBody().front());
   PopLoop();
 
-  b_.SetInsertPoint(latch);
+  b_.SetInsertPoint(loop.next());
   // Before the index grows, in the latch: `continue` comes here, too.
-  if (Looks(*op)) {
-    EndIfFailed();
-    latch = b_.GetInsertBlock();
-  }
-  index->addIncoming(b_.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), 1)), latch);
-  for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
-  BranchBack(header);
-  b_.SetInsertPoint(exit);
+  if (Looks(*op)) EndIfFailed();
+  loop.End();
   for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/bit.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cpu/task_function.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
@@ -93,9 +94,8 @@ class RangeEmitter {
   void set_step(int64_t step) { step_ = step; }
 
  private:
-  using Accumulators = llvm::SmallVector<Value*, 4>;
-
-  using Phis = llvm::SmallVector<llvm::PHINode*, 4>;
+  using Accumulators = CountedLoop::Values;
+  using Phis = CountedLoop::Phis;
 
   Accumulators EmitRows(Value* begin, Value* end, const Accumulators& start);
   llvm::SmallVector<Value*, 4> IndicesOfRow(Value* row);
@@ -103,8 +103,7 @@ class RangeEmitter {
   // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
   Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer,
                         const Accumulators& start);
-  void EmitBody(Value* number, const Accumulators& values, BasicBlock* next,
-                const Phis& next_values);
+  void EmitBody(Value* number, const CountedLoop& loop);
   Value* NumberOf(int dimension, Value* index, Value* outer);
   void MapIndex(int dimension, Value* index);
   Value* Cut(Value* at);
@@ -135,11 +134,12 @@ Value* RangeEmitter::NumberOf(int dimension, Value* index, Value* outer) {
 }
 
 // One iteration of the task. `number` is its place among all, in row-major order.
-void RangeEmitter::EmitBody(Value* number, const Accumulators& values, BasicBlock* next,
-                            const Phis& next_values) {
+void RangeEmitter::EmitBody(Value* number, const CountedLoop& loop) {
   f_.StartRandom(number);
-  for (auto [argument, value] : llvm::zip(task_.getAccumulators(), values)) f_.Map(argument, value);
-  f_.PushLoop({next, next_values, nullptr, {}});
+  for (auto [argument, value] : llvm::zip(task_.getAccumulators(), loop.values())) {
+    f_.Map(argument, value);
+  }
+  f_.PushLoop({loop.next(), loop.next_values(), nullptr, {}});
   f_.EmitBlock(task_.getBody().front());
   f_.PopLoop();
 }
@@ -147,38 +147,22 @@ void RangeEmitter::EmitBody(Value* number, const Accumulators& values, BasicBloc
 // A counted loop over one dimension from `from` to `to`, with the loops over those inside it.
 RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
                                                   Value* outer, const Accumulators& start) {
-  BasicBlock* header = f_.NewBlock("row");
-  BasicBlock* body = f_.NewBlock("iteration");
-  BasicBlock* latch = f_.NewBlock("next");
-  BasicBlock* exit = f_.NewBlock("row_end");
-  auto header_values = f_.Phis(header, AccumulatorTypes());
-  auto latch_values = f_.Phis(latch, AccumulatorTypes());
-  llvm::PHINode* index = llvm::IRBuilder<>(header, header->begin()).CreatePHI(b_.getInt64Ty(), 2);
-  index->addIncoming(from, b_.GetInsertBlock());
-  f_.BranchTo(header, header_values, start);
-
-  b_.SetInsertPoint(header);
-  // Top-tested, as every loop here: a row may be empty.
-  b_.CreateCondBr(b_.CreateICmpSLT(index, to), body, exit);
-  b_.SetInsertPoint(body);
+  CountedLoop loop(f_, {"row", "iteration", "next", "row_end"}, from, to, AccumulatorTypes(),
+                   start);
   // A field without axes has one iteration and no index.
-  if (dimension >= 0) MapIndex(dimension, index);
-  Value* number = NumberOf(dimension, index, outer);
-  const Accumulators values(header_values.begin(), header_values.end());
+  if (dimension >= 0) MapIndex(dimension, loop.index());
+  Value* number = NumberOf(dimension, loop.index(), outer);
   if (dimension + 1 < task_.getNumDims()) {
     const Dimension& inner = dimensions_[dimension + 1];
-    f_.BranchTo(latch, latch_values,
+    f_.BranchTo(loop.next(), loop.next_values(),
                 EmitLoop(dimension + 1, inner.lower, b_.CreateAdd(inner.lower, inner.extent),
-                         number, values));
+                         number, loop.values()));
   } else {
-    EmitBody(number, values, latch, latch_values);
+    EmitBody(number, loop);
   }
-  b_.SetInsertPoint(latch);
-  index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
-  for (auto [phi, value] : llvm::zip(header_values, latch_values)) phi->addIncoming(value, latch);
-  f_.BranchBack(header);
-  b_.SetInsertPoint(exit);
-  return values;
+  b_.SetInsertPoint(loop.next());
+  loop.End();
+  return loop.values();
 }
 
 // The index of a row in each of the dimensions outside. The chunk is not empty, so no extent is 0.
@@ -275,19 +259,13 @@ Value* RangeEmitter::Cut(Value* at) {
 }
 
 void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
-  Accumulators start;
-  for (mlir::Attribute init : task_.getInits())
-    start.push_back(LlvmConstant(init, b_.getContext()));
-  BasicBlock* some = f_.NewBlock("some");
-  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
-  b_.SetInsertPoint(some);
+  const Accumulators start = InitialValues(f_, task_);
+  EndIfEmpty(f_, begin, end, "some");
   // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.
   if (step_ > 0 && row_ >= 0) {
-    BasicBlock* left = f_.NewBlock("left");
     begin = Cut(begin);
     end = Cut(end);
-    b_.CreateCondBr(b_.CreateICmpSLT(begin, end), left, f_.return_block());
-    b_.SetInsertPoint(left);
+    EndIfEmpty(f_, begin, end, "left");
   }
   Accumulators result;
   if (row_ <= 0) {

@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/cpu/struct_task.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/codegen/cpu/struct_emitter.h"
 #include "server/compiler/codegen/cpu/task_function.h"
@@ -108,26 +109,13 @@ Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& sta
   auto* last = llvm::dyn_cast<llvm::ConstantInt>(to);
   const bool vectorise = first == nullptr || last == nullptr ||
                          last->getSExtValue() - first->getSExtValue() >= kLongRow;
-  BasicBlock* header = f_.NewBlock("loop");
-  BasicBlock* inside = f_.NewBlock("inside");
-  BasicBlock* exit = f_.NewBlock("loop_end");
-  auto values = f_.Phis(header, AccumulatorTypes());
-  llvm::PHINode* index = llvm::IRBuilder<>(header, header->begin()).CreatePHI(b_.getInt64Ty(), 2);
-  index->addIncoming(from, b_.GetInsertBlock());
-  f_.BranchTo(header, values, start);
-  b_.SetInsertPoint(header);
-  // The test is at the top because a range may be empty. LLVM rotates the loop.
-  b_.CreateCondBr(b_.CreateICmpSLT(index, to), inside, exit);
-  b_.SetInsertPoint(inside);
+  CountedLoop loop(f_, {"loop", "inside", nullptr, "loop_end"}, from, to, AccumulatorTypes(),
+                   start);
   f_.trees().PushScope();
-  const Accumulators after = body(index, Accumulators(values.begin(), values.end()));
+  const Accumulators after = body(loop.index(), loop.values());
   f_.trees().PopScope();
-  BasicBlock* latch = b_.GetInsertBlock();
-  index->addIncoming(b_.CreateNSWAdd(index, b_.getInt64(1)), latch);
-  for (auto [phi, value] : llvm::zip(values, after)) phi->addIncoming(value, latch);
-  f_.BranchBack(header, vectorise);
-  b_.SetInsertPoint(exit);
-  return Accumulators(values.begin(), values.end());
+  loop.End(after, vectorise);
+  return loop.values();
 }
 
 Accumulators StructEmitter::If(Value* condition, const Accumulators& start,
@@ -356,12 +344,8 @@ Accumulators StructEmitter::NestedIteration(const Accumulators& start) {
 // The runtime counts iterations through all elements of the list: iteration i is iteration
 // i % iterations of element i / iterations. The first and the last element may be partial.
 void StructEmitter::Emit(Value* begin, Value* end, Value* piece) {
-  Accumulators start;
-  for (mlir::Attribute init : task_.getInits())
-    start.push_back(LlvmConstant(init, b_.getContext()));
-  BasicBlock* some = f_.NewBlock("some");
-  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), some, f_.return_block());
-  b_.SetInsertPoint(some);
+  const Accumulators start = InitialValues(f_, task_);
+  EndIfEmpty(f_, begin, end, "some");
   Value* iterations = b_.getInt64(plan_.iterations);
   // Of the last iteration, not of the end, which may be the first of an element that is not ours.
   Value* last = b_.CreateUDiv(b_.CreateSub(end, b_.getInt64(1)), iterations);

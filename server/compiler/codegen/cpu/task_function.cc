@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/compiler/codegen/cpu/abi.h"
+#include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
 
 namespace kiln::cpu {
@@ -86,6 +87,21 @@ void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task) {
   // Where the cost cannot be estimated, each iteration may be long enough for a piece.
   const bool known = IsCostKnown(op.getBody());
   task->set_grain(known ? std::max<uint64_t>(kGrainNanoseconds / std::max(cost, 1u), 1) : 1);
+}
+
+llvm::SmallVector<Value*, 4> InitialValues(FunctionEmitter& f, ir::RangeTaskOp op) {
+  llvm::SmallVector<Value*, 4> values;
+  for (mlir::Attribute init : op.getInits()) {
+    values.push_back(LlvmConstant(init, f.builder().getContext()));
+  }
+  return values;
+}
+
+void EndIfEmpty(FunctionEmitter& f, Value* begin, Value* end, const char* name) {
+  llvm::IRBuilder<>& b = f.builder();
+  llvm::BasicBlock* some = f.NewBlock(name);
+  b.CreateCondBr(b.CreateICmpSLT(begin, end), some, f.return_block());
+  b.SetInsertPoint(some);
 }
 
 // A piece has a slot for each accumulator. Pieces run in any order, so each has its own slots.

@@ -32,6 +32,11 @@ void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
 // What an iteration costs, of `cells` runs of the body; and the grain that follows from it.
 void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task);
 
+// The values with which the task's accumulators begin.
+llvm::SmallVector<llvm::Value*, 4> InitialValues(FunctionEmitter& f, ir::RangeTaskOp op);
+// Ends the function if [begin, end) is empty. Otherwise it continues in a block of that name.
+void EndIfEmpty(FunctionEmitter& f, llvm::Value* begin, llvm::Value* end, const char* name);
+
 // Leaves a piece's accumulators for the task's finish.
 void StorePartials(FunctionEmitter& f, llvm::Value* piece, llvm::ArrayRef<llvm::Value*> values);
 
