@@ -5,6 +5,7 @@
 #include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 #include "common/layout/layout.h"
+#include "common/layout/tree_builder.h"
 
 namespace kiln {
 namespace {
@@ -19,24 +20,12 @@ uint32_t NumElements(const std::vector<uint32_t>& shape) {
 // root → one dense level over all axes → one place per element.
 proto::Tree OneLevelTree(proto::Scalar scalar, const std::vector<uint64_t>& shape,
                          uint32_t elements) {
-  proto::Tree tree;
-  proto::SNode* root = tree.add_nodes();
-  root->set_kind(proto::SNODE_ROOT);
-  root->add_children(1);
-  proto::SNode* dense = tree.add_nodes();
-  dense->set_kind(proto::SNODE_DENSE);
-  for (uint32_t axis = 0; axis < shape.size(); ++axis) {
-    proto::Axis* level = dense->add_axes();
-    level->set_axis(axis);
-    level->set_extent(shape[axis]);
-  }
-  for (uint32_t i = 0; i < elements; ++i) dense->add_children(2 + i);
-  for (uint32_t i = 0; i < elements; ++i) {
-    proto::SNode* place = tree.add_nodes();
-    place->set_kind(proto::SNODE_PLACE);
-    place->mutable_type()->set_scalar(scalar);
-  }
-  return tree;
+  TreeBuilder tree;
+  TreeBuilder::Axes axes;
+  for (uint32_t axis = 0; axis < shape.size(); ++axis) axes.emplace_back(axis, shape[axis]);
+  const int dense = tree.Add(proto::SNODE_DENSE, TreeBuilder::kRoot, axes);
+  for (uint32_t i = 0; i < elements; ++i) tree.Place(dense, scalar);
+  return tree.tree();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
 #include "common/layout/quant_limits.h"
+#include "common/layout/tree_builder.h"
 #include "runtime/cpu_device.h"
 
 namespace kiln {
@@ -30,34 +31,28 @@ void SetQuant(const TreeObject::QuantTuple& given, proto::QuantType* quant) {
 }
 
 proto::Tree MakeTree(const std::vector<TreeObject::NodeTuple>& nodes) {
-  proto::Tree tree;
-  for (const auto& [kind, axes, parent, scalar, chunk_size, virtual_axes, offset, word_bits, quant,
-                    exponent] : nodes) {
-    const uint32_t index = tree.nodes_size();
-    proto::SNode* node = tree.add_nodes();
-    node->set_kind(static_cast<proto::SNodeKind>(kind));
-    for (const auto& [axis, extent] : axes) {
-      proto::Axis* level = node->add_axes();
-      level->set_axis(axis);
-      level->set_extent(extent);
+  TreeBuilder tree;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto& [kind, axes, parent, scalar, chunk_size, virtual_axes, offset, word_bits, quant,
+                 exponent] = nodes[i];
+    int number = TreeBuilder::kRoot;  // the first node, which the builder has made
+    if (i > 0) {
+      // So the children of each node come out in the order of their numbers.
+      if (parent < 0 || parent >= tree.size()) {
+        throw py::value_error("a node's parent must come before it");
+      }
+      number = tree.Add(static_cast<proto::SNodeKind>(kind), parent, axes, chunk_size);
     }
+    proto::SNode* node = tree.node(number);
     // Only places have a type: 0 is a node with children.
     if (scalar != 0) node->mutable_type()->set_scalar(static_cast<Scalar>(scalar));
-    node->set_chunk_size(chunk_size);
     node->set_physical_bits(word_bits);
     if (std::get<0>(quant) != 0) SetQuant(quant, node->mutable_type()->mutable_quant());
     node->set_exponent(exponent);
     for (int physical : virtual_axes) node->add_virtual_to_physical(physical);
     for (int64_t first : offset) node->add_index_offset(first);
-    if (index > 0) {
-      // So the children of each node come out in the order of their numbers.
-      if (parent < 0 || parent >= static_cast<int>(index)) {
-        throw py::value_error("a node's parent must come before it");
-      }
-      tree.mutable_nodes(parent)->add_children(index);
-    }
   }
-  return tree;
+  return tree.tree();
 }
 
 using Places = std::vector<std::pair<std::shared_ptr<TreeObject>, int>>;

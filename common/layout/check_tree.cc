@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/layout/check_form.h"
 #include "common/layout/layout.h"
 
 namespace kiln {
@@ -41,10 +42,7 @@ absl::StatusOr<uint64_t> CheckContainer(const proto::TreeNode& node, uint64_t ce
   if (kind == nullptr || !kind->is_level() || kind->kind == SNodeKind::kRoot) {
     return Bad("kind ", node.kind());
   }
-  if (kind->is_list) {
-    if (node.axes_size() != 1) return Bad(kind->name, " of ", node.axes_size(), " axes");
-    if (node.chunk_size() == 0) return Bad("chunk size of zero");
-  }
+  RETURN_IF_ERROR(CheckSNodeForm(*kind, node.axes_size(), node.chunk_size()));
   // The mask may be anywhere after the cells.
   const uint64_t least = ShapeOfContainer(*kind, cells, node.cell_bytes(), 1).mask_offset;
   if (kind->has_mask && (node.mask_offset() < least || node.mask_offset() % 4 != 0)) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/layout/check_form.h"
 #include "common/layout/quant_limits.h"
 
 namespace kiln {
@@ -81,15 +82,8 @@ class Maker {
     nodes_[n].kind = FindSNodeKind(s.kind());
     if (nodes_[n].kind == nullptr) return Bad(n, "kind ", s.kind(), " is unknown");
     if (n != 0 && kind(n).kind == SNodeKind::kRoot) return Bad(n, "a second root");
-    if (kind(n).has_axes != (s.axes_size() > 0)) {
-      return Bad(n, kind(n).has_axes ? "has no axes" : "can have no axes");
-    }
-    if (kind(n).is_list) {
-      if (s.axes_size() != 1) {
-        return Bad(n, "a ", kind(n).name, " SNode has one axis, not ", s.axes_size());
-      }
-      if (s.chunk_size() == 0) return Bad(n, "chunk size of zero");
-    }
+    const absl::Status form = CheckSNodeForm(kind(n), s.axes_size(), s.chunk_size());
+    if (!form.ok()) return Bad(n, form.message());
     if (kind(n).is_place()) {
       if (s.children_size() > 0) return Bad(n, "a place has no children");
       const proto::Type& type = s.type();

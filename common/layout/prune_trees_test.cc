@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "common/layout/tree_builder.h"
 #include "common/unit/canonical.h"
 #include "gtest/gtest.h"
 #include "proto/unit.pb.h"
@@ -9,39 +10,11 @@
 namespace kiln {
 namespace {
 
-// Builds proto::Tree step by step: each call answers the new node's number.
-class TreeMaker {
- public:
-  TreeMaker() { tree_.add_nodes()->set_kind(proto::SNODE_ROOT); }
-
-  int Add(int parent, proto::SNodeKind kind, const std::vector<std::pair<uint32_t, uint64_t>>& axes,
-          uint32_t chunk_size = 0) {
-    const int number = tree_.nodes_size();
-    proto::SNode* node = tree_.add_nodes();
-    node->set_kind(kind);
-    node->set_chunk_size(chunk_size);
-    for (const auto& [axis, extent] : axes) {
-      proto::Axis* level = node->add_axes();
-      level->set_axis(axis);
-      level->set_extent(extent);
-    }
-    tree_.mutable_nodes(parent)->add_children(static_cast<uint32_t>(number));
-    return number;
-  }
-  int Place(int parent, Scalar scalar) {
-    const int number = Add(parent, proto::SNODE_PLACE, {});
-    tree_.mutable_nodes(number)->mutable_type()->set_scalar(scalar);
-    return number;
-  }
-  TreeLayout Layout() const {
-    auto layout = TreeLayout::Make(tree_);
-    EXPECT_TRUE(layout.ok()) << layout.status();
-    return *std::move(layout);
-  }
-
- private:
-  proto::Tree tree_;
-};
+TreeLayout LayoutOf(const TreeBuilder& tree) {
+  auto layout = TreeLayout::Make(tree.tree());
+  EXPECT_TRUE(layout.ok()) << layout.status();
+  return *std::move(layout);
+}
 
 struct Numbers {
   int field = 0, node = 0;
@@ -84,20 +57,20 @@ struct Shape {
 };
 
 proto::CompileUnit Make(const Shape& shape, std::vector<ReachedTree>* reached = nullptr) {
-  TreeMaker tree;
-  if (shape.before) tree.Place(tree.Add(0, proto::SNODE_DENSE, {{0, 3}}), proto::I32);
+  TreeBuilder tree;
+  if (shape.before) tree.Place(tree.Add(proto::SNODE_DENSE, 0, {{0, 3}}), proto::I32);
   Numbers numbers;
-  numbers.node = tree.Add(0, proto::SNODE_POINTER, {{shape.axis, shape.pointer}});
+  numbers.node = tree.Add(proto::SNODE_POINTER, 0, {{shape.axis, shape.pointer}});
   const int masked =
-      tree.Add(numbers.node, proto::SNODE_BITMASKED, {{shape.axis, shape.bitmasked}});
-  const int dense = tree.Add(masked, proto::SNODE_DENSE, {{shape.axis, shape.dense}});
+      tree.Add(proto::SNODE_BITMASKED, numbers.node, {{shape.axis, shape.bitmasked}});
+  const int dense = tree.Add(proto::SNODE_DENSE, masked, {{shape.axis, shape.dense}});
   numbers.field = tree.Place(dense, proto::F32);
   if (shape.below_dense) tree.Place(dense, proto::F64);
   if (shape.after) tree.Place(0, proto::F64);
   if (shape.dynamic_beside) {
-    tree.Place(tree.Add(0, proto::SNODE_DYNAMIC, {{0, 32}}, 4), proto::U8);
+    tree.Place(tree.Add(proto::SNODE_DYNAMIC, 0, {{0, 32}}, 4), proto::U8);
   }
-  return UnitOf(tree.Layout(), numbers, reached);
+  return UnitOf(LayoutOf(tree), numbers, reached);
 }
 
 Digest KeyOf(const proto::CompileUnit& unit) {
@@ -152,11 +125,11 @@ TEST(PruneTrees, GeometryIsInTheKey) {
 }
 
 TEST(PruneTrees, TreesAreInOrderOfTheirFirstUse) {
-  TreeMaker first, second, third;
-  const int x = first.Place(first.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
-  const int y = second.Place(second.Add(0, proto::SNODE_BITMASKED, {{0, 4}}), proto::F32);
-  third.Place(third.Add(0, proto::SNODE_DENSE, {{0, 4}}), proto::F32);
-  const TreeLayout a = first.Layout(), b = second.Layout(), c = third.Layout();
+  TreeBuilder first, second, third;
+  const int x = first.Place(first.Add(proto::SNODE_POINTER, 0, {{0, 4}}), proto::F32);
+  const int y = second.Place(second.Add(proto::SNODE_BITMASKED, 0, {{0, 4}}), proto::F32);
+  third.Place(third.Add(proto::SNODE_DENSE, 0, {{0, 4}}), proto::F32);
+  const TreeLayout a = LayoutOf(first), b = LayoutOf(second), c = LayoutOf(third);
   proto::CompileUnit unit;
   for (const TreeLayout* layout : {&a, &c, &b}) *unit.add_trees() = layout->DescribeTree();
   proto::Type vector = F32();
@@ -177,9 +150,9 @@ TEST(PruneTrees, TreesAreInOrderOfTheirFirstUse) {
 }
 
 TEST(PruneTrees, RefusesUnknownNodes) {
-  TreeMaker maker;
-  const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
-  const TreeLayout layout = maker.Layout();
+  TreeBuilder maker;
+  const int x = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{0, 4}}), proto::F32);
+  const TreeLayout layout = LayoutOf(maker);
   const auto prune = [&](uint32_t tree, uint32_t node) {
     proto::CompileUnit unit;
     *unit.add_trees() = layout.DescribeTree();
@@ -194,10 +167,10 @@ TEST(PruneTrees, RefusesUnknownNodes) {
 }
 
 TEST(DescribeTreeField, ComponentsMayHaveOtherAxes) {
-  TreeMaker maker;
-  const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}, {1, 8}}), proto::F32);
-  const int y = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{1, 4}, {2, 8}}), proto::F32);
-  const TreeLayout layout = maker.Layout();
+  TreeBuilder maker;
+  const int x = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{0, 4}, {1, 8}}), proto::F32);
+  const int y = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{1, 4}, {2, 8}}), proto::F32);
+  const TreeLayout layout = LayoutOf(maker);
   proto::Type vector = F32();
   vector.add_shape(2);
   proto::CompileUnit unit;
@@ -213,11 +186,11 @@ TEST(DescribeTreeField, ComponentsMayHaveOtherAxes) {
 }
 
 TEST(DescribeTreeField, RefusesComponentsOfOtherShapes) {
-  TreeMaker maker;
-  const int x = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}}), proto::F32);
-  const int y = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 5}}), proto::F32);
-  const int z = maker.Place(maker.Add(0, proto::SNODE_POINTER, {{0, 4}, {1, 1}}), proto::F32);
-  const TreeLayout layout = maker.Layout();
+  TreeBuilder maker;
+  const int x = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{0, 4}}), proto::F32);
+  const int y = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{0, 5}}), proto::F32);
+  const int z = maker.Place(maker.Add(proto::SNODE_POINTER, 0, {{0, 4}, {1, 1}}), proto::F32);
+  const TreeLayout layout = LayoutOf(maker);
   proto::Type vector = F32();
   vector.add_shape(2);
   EXPECT_EQ(DescribeTreeField({{&layout, 0, x}, {&layout, 0, y}}, vector).status().message(),

@@ -11,49 +11,26 @@
 #include <vector>
 
 #include "common/layout/layout.h"
+#include "common/layout/tree_builder.h"
 #include "runtime/tree/tree.h"
 
 namespace kiln {
 
 using At = std::array<int64_t, kMaxIndices>;
 
-class TestTree {
+class TestTree : public TreeBuilder {
  public:
-  TestTree() { proto_.add_nodes()->set_kind(proto::SNODE_ROOT); }
-
-  // Returns the number of the new node below `parent`. Axes: {axis, extent}.
-  int Add(proto::SNodeKind kind, int parent, std::vector<std::pair<uint32_t, uint64_t>> axes,
-          uint32_t chunk_size = 0) {
-    const int number = proto_.nodes_size();
-    proto_.mutable_nodes(parent)->add_children(number);
-    proto::SNode* node = proto_.add_nodes();
-    node->set_kind(kind);
-    for (const auto& [axis, extent] : axes) {
-      proto::Axis* added = node->add_axes();
-      added->set_axis(axis);
-      added->set_extent(extent);
-    }
-    if (kind == proto::SNODE_DYNAMIC) node->set_chunk_size(chunk_size);
-    return number;
-  }
   int Place(int parent, proto::Scalar scalar = proto::I32) {
-    const int number = Add(proto::SNODE_PLACE, parent, {});
-    proto_.mutable_nodes(number)->mutable_type()->set_scalar(scalar);
-    return number;
+    return TreeBuilder::Place(parent, scalar);
   }
-
-  const proto::Tree& proto() const { return proto_; }
   std::unique_ptr<Tree> Make(std::shared_ptr<MemoryBudget> budget = nullptr,
                              std::vector<std::string> names = {}) const {
-    auto layout = TreeLayout::Make(proto_);
+    auto layout = TreeLayout::Make(tree());
     EXPECT_TRUE(layout.ok()) << layout.status();
     auto tree = Tree::Make(layout->shape(), {std::move(names), std::move(budget)});
     EXPECT_TRUE(tree.ok()) << tree.error().text;
     return tree.ok() ? *std::move(tree) : nullptr;
   }
-
- private:
-  proto::Tree proto_;
 };
 
 inline int32_t ReadI32(Tree& tree, int place, const At& at) {

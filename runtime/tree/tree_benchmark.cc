@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "common/layout/layout.h"
+#include "common/layout/tree_builder.h"
 #include "runtime/cpu/parallel_for.h"
 #include "runtime/tree/tree.h"
 
@@ -15,24 +16,12 @@ using Levels = std::vector<std::pair<proto::SNodeKind, uint64_t>>;
 
 // A chain of two-dimensional levels, each `extent` cells along both axes.
 std::unique_ptr<Tree> MakeTree(const Levels& levels) {
-  proto::Tree tree;
-  tree.add_nodes()->set_kind(proto::SNODE_ROOT);
-  for (auto [kind, extent] : levels) {
-    tree.mutable_nodes(tree.nodes_size() - 1)->add_children(tree.nodes_size());
-    proto::SNode* node = tree.add_nodes();
-    node->set_kind(kind);
-    for (int axis : {0, 1}) {
-      proto::Axis* a = node->add_axes();
-      a->set_axis(axis);
-      a->set_extent(extent);
-    }
-  }
-  tree.mutable_nodes(tree.nodes_size() - 1)->add_children(tree.nodes_size());
-  proto::SNode* place = tree.add_nodes();
-  place->set_kind(proto::SNODE_PLACE);
-  place->mutable_type()->set_scalar(proto::F32);
-  for (int axis : {0, 1}) place->add_virtual_to_physical(axis);
-  auto layout = TreeLayout::Make(tree);
+  TreeBuilder tree;
+  int last = TreeBuilder::kRoot;
+  for (auto [kind, extent] : levels) last = tree.Add(kind, last, {{0, extent}, {1, extent}});
+  const int place = tree.Place(last, proto::F32);
+  for (int axis : {0, 1}) tree.node(place)->add_virtual_to_physical(axis);
+  auto layout = TreeLayout::Make(tree.tree());
   if (!layout.ok()) std::fprintf(stderr, "%s\n", layout.status().ToString().c_str());
   auto made = Tree::Make(layout->shape(), {});
   return *std::move(made);

@@ -526,7 +526,7 @@ TEST(TreeMemoryTest, RootsBeyondTheLimitAreRefused) {
   TestTree t;
   t.Place(t.Add(proto::SNODE_POINTER, 0, {{0, 1000}}));
   auto budget = std::make_shared<MemoryBudget>(7999);
-  auto layout = TreeLayout::Make(t.proto());
+  auto layout = TreeLayout::Make(t.tree());
   auto tree = Tree::Make(layout->shape(), {{}, budget});
   EXPECT_EQ(tree.error().code, ErrorCode::kResourceExhausted);
   EXPECT_THAT(tree.error().text, HasSubstr("8000 bytes"));

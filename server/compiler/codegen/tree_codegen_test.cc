@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/layout/layout.h"
+#include "common/layout/tree_builder.h"
 #include "runtime/cpu/host_target.h"
 #include "runtime/tree/tree.h"
 #include "server/compiler/codegen/test_kernel.h"
@@ -18,47 +19,25 @@
 namespace kiln {
 namespace {
 
-using Axes = std::vector<std::pair<int, int>>;
-
 // A tree, its text in kernels, and its data.
-class TestTree {
+class TestTree : public TreeBuilder {
  public:
-  TestTree() { tree_.add_nodes()->set_kind(proto::SNODE_ROOT); }
-
-  int Add(proto::SNodeKind kind, int parent, const Axes& axes, int chunk = 0) {
-    proto::SNode* node = tree_.add_nodes();
-    node->set_kind(kind);
-    node->set_chunk_size(chunk);
-    for (auto [axis, extent] : axes) {
-      proto::Axis* a = node->add_axes();
-      a->set_axis(axis);
-      a->set_extent(extent);
-    }
-    const int number = tree_.nodes_size() - 1;
-    tree_.mutable_nodes(parent)->add_children(number);
-    return number;
-  }
   int Dense(int parent, const Axes& axes) { return Add(proto::SNODE_DENSE, parent, axes); }
   int Pointer(int parent, const Axes& axes) { return Add(proto::SNODE_POINTER, parent, axes); }
   int Bitmasked(int parent, const Axes& axes) { return Add(proto::SNODE_BITMASKED, parent, axes); }
-  int Dynamic(int parent, int axis, int extent, int chunk) {
+  int Dynamic(int parent, uint32_t axis, uint64_t extent, uint32_t chunk) {
     return Add(proto::SNODE_DYNAMIC, parent, {{axis, extent}}, chunk);
-  }
-  int Place(int parent, proto::Scalar type) {
-    const int number = Add(proto::SNODE_PLACE, parent, {});
-    tree_.mutable_nodes(number)->mutable_type()->set_scalar(type);
-    return number;
   }
 
   void Finish() {
-    auto layout = TreeLayout::Make(tree_);
+    auto layout = TreeLayout::Make(tree());
     ASSERT_TRUE(layout.ok()) << layout.status();
     layout_.emplace(*std::move(layout));
     auto data = Tree::Make(layout_->shape(), TreeOptions());
     ASSERT_TRUE(data.ok()) << data.error().text;
     data_ = *std::move(data);
-    for (int n = 0; n < tree_.nodes_size(); ++n) {
-      if (tree_.nodes(n).kind() == proto::SNODE_PLACE) continue;
+    for (int n = 0; n < size(); ++n) {
+      if ((*layout_)[n].kind->is_place()) continue;
       number_[n] = static_cast<int>(nodes_.size());
       real_.push_back(n);
       nodes_.push_back(data_->node(n));
@@ -69,21 +48,19 @@ class TestTree {
   std::string Text(int slot) const {
     std::vector<std::string> nodes;
     for (const int n : real_) {
-      const proto::SNode& node = tree_.nodes(n);
       const NodeLayout& layout = (*layout_)[n];
-      static const char* const kNames[] = {"", "root", "dense", "pointer", "bitmasked", "dynamic"};
       std::vector<int64_t> axes;
       for (const NodeLayout::Level& level : layout.levels) {
         axes.push_back(level.axis);
         axes.push_back(level.extent);
       }
-      std::string text = absl::StrCat("#kiln.snode<", kNames[node.kind()]);
+      std::string text = absl::StrCat("#kiln.snode<", layout.kind->name);
       if (n != 0) absl::StrAppend(&text, ", parent = ", number_.at(layout.parent));
       absl::StrAppend(&text, ", axes = [", absl::StrJoin(axes, ", "), "]");
       absl::StrAppend(&text, ", cell_bytes = ", layout.cell_bytes);
       if (layout.offset != 0) absl::StrAppend(&text, ", offset = ", layout.offset);
       if (layout.mask_offset != 0) absl::StrAppend(&text, ", mask = ", layout.mask_offset);
-      if (node.chunk_size() != 0) absl::StrAppend(&text, ", chunk = ", node.chunk_size());
+      if (layout.chunk_cells != 0) absl::StrAppend(&text, ", chunk = ", layout.chunk_cells);
       nodes.push_back(text + ">");
     }
     return absl::StrCat("#kiln.tree<slot = ", slot, ", nodes = [", absl::StrJoin(nodes, ", "),
@@ -165,7 +142,6 @@ class TestTree {
     return at;
   }
 
-  proto::Tree tree_;
   std::optional<TreeLayout> layout_;
   std::unique_ptr<Tree> data_;
   std::map<int, int> number_;  // in kernels, by node
