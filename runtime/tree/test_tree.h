@@ -54,6 +54,7 @@ inline bool IsActive(Tree& tree, int node, const At& at) {
 // The first `axes` indices of every element of a list.
 inline std::vector<std::vector<int>> Indices(const ElementList& list, int axes) {
   std::vector<std::vector<int>> all;
+  all.reserve(static_cast<size_t>(list.size()));
   for (int64_t i = 0; i < list.size(); ++i) {
     all.emplace_back(list.data()[i].at, list.data()[i].at + axes);
   }
