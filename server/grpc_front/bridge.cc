@@ -22,13 +22,17 @@
 namespace kiln {
 namespace {
 
+// How long a compilation goes on after its caller has left.
 constexpr absl::Duration kAskIfGone = absl::Milliseconds(50);
 constexpr absl::Duration kHelloPatience = absl::Seconds(5);
 constexpr absl::Duration kProbePatience = absl::Seconds(1);
+// A compilation that is a hit takes less: worth waiting for on the event thread, as a change of
+// threads costs as much.
 constexpr absl::Duration kShortly = absl::Microseconds(300);
 constexpr absl::Duration kSoon = absl::Milliseconds(2);
 constexpr int kTransferSeconds = 60;
 constexpr size_t kMaxParts = 64;  // per system call
+// Below the daemon's limit of connections, of which programs on this machine need some.
 constexpr size_t kMaxIdle = 256;
 constexpr size_t kMaxIdleOfCaller = 64;
 
@@ -83,6 +87,7 @@ absl::Status WriteAll(int fd, std::vector<iovec> parts) {
 absl::Status ReadAll(int fd, void* out, size_t size) {
   char* next = static_cast<char*>(out);
   while (size > 0) {
+    // The socket's own limit is short (kSoon), so EAGAIN only means that the rest takes longer.
     const ssize_t got = recv(fd, next, size, MSG_WAITALL);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
@@ -117,6 +122,8 @@ absl::StatusOr<Bridge::Line> Bridge::Take(const Identity& caller, bool fresh) {
       return line;
     }
   }
+  // A connection belongs to one caller: the greeting names it, and rights and tenant follow from
+  // it.
   ASSIGN_OR_RETURN(const int fd, Greet(caller.caller, kHelloPatience));
   return Line{fd};
 }
@@ -142,6 +149,7 @@ bool Bridge::HasIdle(const Identity& caller) {
 }
 
 bool Bridge::Answers() {
+  // A whole greeting: a daemon that is stopped still accepts connections.
   const absl::StatusOr<int> fd = Greet(proto::Caller(), kProbePatience);
   if (fd.ok()) close(*fd);
   return fd.ok();
@@ -198,6 +206,7 @@ absl::Status Exchange::Send() {
   if (!dumped.ok()) return absl::InternalError(dumped.error_message());
   char header[kFrameHeaderSize];
   const uint32_t size = static_cast<uint32_t>(body_.Length() + suffix_.size());
+  // The id is always 1: a connection has one request at a time.
   EncodeFrameHeader({type_, size, 1}, header);
   std::vector<iovec> parts = {{header, sizeof header}};
   for (const grpc::Slice& slice : slices) {

@@ -16,6 +16,7 @@
 namespace kiln {
 namespace {
 
+// Shorter ones can be guessed over the network.
 constexpr size_t kMinTokenBytes = 16;
 constexpr absl::string_view kCertificatePrefix = "certificate:";
 
@@ -35,6 +36,8 @@ absl::StatusOr<uint32_t> ParseRights(absl::string_view text) {
       rights |= right;
       known = true;
     }
+    // A misspelt right is an error: ignored, it would be missing where the operator believes it
+    // given.
     if (!known) {
       return absl::InvalidArgumentError(
           absl::StrCat("'", word, "': expected read, compile, write or admin"));
@@ -48,10 +51,14 @@ IdentityPtr MakeIdentity(absl::string_view name, absl::string_view tenant, uint3
   identity->caller.set_name(std::string(name));
   identity->caller.set_tenant(std::string(tenant));
   identity->caller.set_rights(rights);
+  // All three: after a change of rights no connection of the old ones is reused. Names have no line
+  // ends.
   identity->key = absl::StrCat(name, "\n", tenant, "\n", rights);
   return identity;
 }
 
+// Without any means of identification configured, everyone may use the service; that is for
+// loopback.
 IdentityPtr Anonymous(const Callers::Options& options) {
   uint32_t rights = options.anonymous_rights;
   if (rights == 0 && options.token_file.empty() && !options.certificates) {
@@ -82,6 +89,7 @@ absl::StatusOr<Callers::Table> Callers::Parse(absl::string_view text) {
     auto wrong = [number](absl::string_view what) {
       return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", what));
     };
+    // The message names the line but not its words, which include a secret.
     if (words.size() != 4) return wrong("expected TOKEN NAME TENANT RIGHT,RIGHT");
     const absl::StatusOr<uint32_t> rights = ParseRights(words[3]);
     if (!rights.ok()) return wrong(rights.status().message());
@@ -121,6 +129,7 @@ absl::Status Callers::Reload() {
     }
     read_ = now;
   }
+  // After the comparison, so that an unchanged file is reported once and not every second.
   if ((now.st_mode & S_IRWXO) != 0) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, " can be read by everyone: chmod o= ", path));
@@ -145,6 +154,7 @@ absl::StatusOr<IdentityPtr> Callers::Identify(absl::string_view authorization,
                                               absl::string_view certificate) const {
   const std::shared_ptr<const Table> table = this->table();
   // A call with a token has the identity of that token, or none.
+  // A wrong token must not fall back to the certificate or to anonymous rights.
   if (!authorization.empty()) {
     IdentityPtr found;
     if (absl::StartsWithIgnoreCase(authorization, "bearer ")) {

@@ -25,8 +25,10 @@ using google::protobuf::internal::WireFormatLite;
 
 // Sending larger requests may block.
 constexpr size_t kQuickBytes = 64 << 10;
+// Calls that hold a thread at once: each waits for kilnd, which queues compilations itself.
 constexpr int kMaxCalls = 256;
 constexpr uint32_t kBusyRetryMs = 250;
+// The length of a W3C trace context of version 00; other texts are ignored.
 constexpr size_t kTraceparentBytes = 55;
 
 struct Method {
@@ -34,6 +36,7 @@ struct Method {
   void (Calls::RawService::*request)(grpc::ServerContext*, grpc::ByteBuffer*,
                                      grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+  // Look-ups and compilations come in bursts at the start of programs.
   int waiting;  // calls that the queue can accept before the next one is prepared
   bool soon;    // most of its calls end immediately
 };
@@ -55,12 +58,14 @@ absl::string_view ValueOf(const grpc::ServerContext& context, const char* key) {
 
 std::string CertificateName(const grpc::ServerContext& context) {
   const auto auth = context.auth_context();
+  // A name in a certificate that was not verified proves nothing.
   if (auth == nullptr || !auth->IsPeerAuthenticated()) return "";
   const auto names = auth->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
   return names.empty() ? "" : std::string(names[0].data(), names[0].size());
 }
 
 // The number in field `number` of a message, 0 if it has none.
+// Without parsing the whole message: a unit may have megabytes.
 uint64_t NumberIn(grpc::ByteBuffer* message, int number) {
   grpc::ProtoBufferReader reader(message);
   google::protobuf::io::CodedInputStream in(&reader);
@@ -90,6 +95,7 @@ std::string Encode(const std::function<void(google::protobuf::io::CodedOutputStr
 
 // The caller's deadline and trace from gRPC's metadata, as fields of the request.
 std::string CompileSuffix(const grpc::ServerContext& context, grpc::ByteBuffer* request) {
+  // gRPC's deadline is a wall-clock time, so the wall clock is asked.
   const int64_t left =
       absl::ToInt64Milliseconds(absl::FromChrono(context.deadline()) - absl::Now());
   const uint64_t asked = NumberIn(request, proto::CompileRequest::kDeadlineMsFieldNumber);
@@ -202,6 +208,7 @@ class Call {
     if (calls_->guests_->has_strangers()) calls_->guests_->Know(context_.peer());
     grpc::ByteBuffer kept;
     if (Keepable() && calls_->replies_->Find(*caller_, request_, &asked_, &kept)) {
+      // Replies that a slow client does not read take memory, so each is counted before it is sent.
       const absl::Status reserved = letter_.Reserve(*caller_, kept.Length());
       reserved.ok() ? Post(kept) : Reply(reserved);
       return;
@@ -216,6 +223,7 @@ class Call {
       Reply(exchange_->status());
       return;
     }
+    // A long call takes a thread; one caller must not take them all.
     absl::Status lasts = letter_.Linger(*caller_);
     if (lasts.ok() && !thread->HandOver()) lasts = Busy();
     if (!lasts.ok()) {
@@ -297,6 +305,7 @@ void Calls::Start() {
 }
 
 void Calls::Drain() {
+  // Before the loop ends: its threads leave when the queue is empty.
   queue_->Shutdown();
   loop_.reset();
 }

@@ -20,6 +20,7 @@
 namespace kiln {
 namespace {
 
+// gRPC's provider watches files by reading them; these are in memory.
 constexpr unsigned kLookAgainSeconds = 1;
 
 absl::StatusOr<std::string> Read(const std::string& path) {
@@ -33,6 +34,7 @@ absl::StatusOr<std::string> Read(const std::string& path) {
 absl::Status Wrong(const std::string& file) {
   char reason[256] = "cannot be used";
   if (const unsigned long error = ERR_get_error()) ERR_error_string_n(error, reason, sizeof reason);
+  // The queue belongs to the thread: leftovers would be reported for the next file.
   ERR_clear_error();
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
 }
@@ -53,6 +55,8 @@ std::string PathOf(int fd) { return absl::StrCat("/proc/self/fd/", fd); }
 
 absl::Status Replace(int fd, const std::string& text) {
   const auto size = static_cast<ssize_t>(text.size());
+  // gRPC may read between the two calls: then PEM's end marks make it ignore what is left of the
+  // old text.
   if (pwrite(fd, text.data(), text.size(), 0) != size || ftruncate(fd, size) != 0) {
     return absl::ErrnoToStatus(errno, "cannot keep the certificates");
   }
@@ -63,6 +67,8 @@ absl::Status Replace(int fd, const std::string& text) {
 
 Credentials::Credentials(TlsFiles files)
     : files_(std::move(files)),
+      // In memory, because files are replaced one after the other: gRPC must not see a new
+      // certificate with the old key. Only pairs that fit are copied here.
       identity_fd_(memfd_create("identity", MFD_CLOEXEC)),
       client_ca_fd_(memfd_create("client-ca", MFD_CLOEXEC)) {}
 
@@ -91,6 +97,7 @@ absl::Status Credentials::Reload() {
   ASSIGN_OR_RETURN(texts.certificate, Read(files_.certificate));
   ASSIGN_OR_RETURN(texts.key, Read(files_.key));
   ASSIGN_OR_RETURN(texts.client_ca, Read(files_.client_ca));
+  // The same files give the same verdict; the caller logs it when it changes.
   if (texts == seen_) return verdict_;
   verdict_ = Check(texts);
   if (verdict_.ok()) {
@@ -106,6 +113,7 @@ std::shared_ptr<grpc::ServerCredentials> Credentials::ForServer() const {
   namespace tls = grpc::experimental;
   const bool mutual = !files_.client_ca.empty();
   auto provider = std::make_shared<tls::FileWatcherCertificateProvider>(
+      // Key and certificate in one file, so that one read gives both.
       PathOf(identity_fd_), PathOf(identity_fd_), mutual ? PathOf(client_ca_fd_) : "",
       kLookAgainSeconds);
   tls::TlsServerCredentialsOptions options(provider);

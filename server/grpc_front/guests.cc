@@ -33,6 +33,7 @@ in6_addr Mapped(const in_addr& address) {
 // The socket's inode; 0 if the descriptor is closed or not a socket.
 ino_t InodeOf(int fd) {
   struct stat info;
+  // Tells whether a number still means the same socket after gRPC may have closed it.
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
 }
 
@@ -52,6 +53,7 @@ Guests::Peer Guests::PeerOf(int fd) {
   sockaddr_storage storage = {};
   socklen_t size = sizeof storage;
   Peer peer;
+  // Gone already: gRPC will notice.
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return peer;
   if (storage.ss_family == AF_INET6) {
     const auto* address = reinterpret_cast<const sockaddr_in6*>(&storage);
@@ -111,12 +113,14 @@ bool Guests::Admit(int fd) {
   return true;
 }
 
+// Those that are being closed do not count: their room is as good as free.
 bool Guests::IsFull() const { return static_cast<int>(guests_.size()) - closing_ >= options_.most; }
 
 bool Guests::IsFullFor(const std::string& host) const {
   const auto of_host = [&](const Guest& guest) {
     return guest.is != kClosing && guest.peer.Host() == host;
   };
+  // One host may have half: behind a gateway many users share one address.
   return std::count_if(guests_.begin(), guests_.end(), of_host) >= std::max(1, options_.most / 2);
 }
 
@@ -174,6 +178,7 @@ Guests::Guest* Guests::Find(absl::string_view peer) {
 void Guests::Know(absl::string_view peer) {
   absl::MutexLock lock(&mutex_);
   Guest* guest = Find(peer);
+  // Never from "closing": a call that arrives late does not revive a connection.
   if (guest != nullptr && guest->is == kStranger) Become(kKnown, guest);
 }
 
@@ -192,6 +197,7 @@ int Guests::Sweep() {
   absl::MutexLock lock(&mutex_);
   ForgetClosed();
   for (Guest& guest : guests_) {
+    // A watcher of the health service is a stranger for as long as it watches.
     if (guest.is == kStranger && !guest.may_wait && guest.since < old) End(&guest);
   }
   return static_cast<int>(guests_.size());

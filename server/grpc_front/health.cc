@@ -18,6 +18,7 @@ namespace {
 
 constexpr absl::string_view kCheck = "/grpc.health.v1.Health/Check";
 constexpr absl::string_view kWatch = "/grpc.health.v1.Health/Watch";
+// Polled: a change of state concerns few watchers, and a list of them would need locks.
 constexpr std::chrono::seconds kLookAgain{1};
 
 // HealthCheckResponse.ServingStatus.
@@ -25,6 +26,7 @@ enum Status : char { kNone = 0, kServing = 1, kNotServing = 2, kUnknown = 3 };
 
 // A HealthCheckResponse: its only field is a number.
 grpc::ByteBuffer Response(Status status) {
+  // Field 1, a varint.
   const char bytes[] = {'\x08', static_cast<char>(status)};
   const grpc::Slice slice(bytes, sizeof bytes);
   return grpc::ByteBuffer(&slice, 1);
@@ -81,6 +83,7 @@ class HealthCall {
     if (!ok || !ServiceIn(message_, &service)) {
       return Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no HealthCheckRequest"));
     }
+    // The empty name asks for the server as a whole.
     known_ = service.empty() || service == proto::Kiln::service_full_name();
     if (watch_) {
       health_->guests_->LetWait(context_.peer());

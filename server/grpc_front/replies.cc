@@ -18,6 +18,7 @@ size_t SizeOf(const std::string& key, const grpc::ByteBuffer& reply) {
   return 2 * key.size() + reply.Length() + kRest;
 }
 
+// Without a copy if the message is one slice, as small ones are.
 bool AppendTo(std::string* out, const grpc::ByteBuffer& bytes) {
   grpc::Slice slice;
   if (bytes.TrySingleSlice(&slice).ok() || bytes.DumpToSingleSlice(&slice).ok()) {
@@ -45,11 +46,13 @@ bool AllFound(const proto::LookupReply& reply, int asked) {
 bool Replies::Find(const Identity& caller, const grpc::ByteBuffer& request, Asked* asked,
                    grpc::ByteBuffer* reply) {
   if (request.Length() > kMostRequestBytes || max_bytes_ == 0) return false;
+  // The caller is part of the key: tenants have entries of their own, and rights differ.
   asked->key = caller.key;
   asked->key.push_back('\0');  // does not occur in names
   if (!AppendTo(&asked->key, request)) return false;
   absl::MutexLock lock(&mutex_);
   Follow();
+  // The generation at the time of the request: an entry may be removed before the reply comes.
   asked->generation = kept_of_;
   const auto found = index_.find(asked->key);
   if (found == index_.end()) return false;
@@ -67,6 +70,7 @@ void Replies::Keep(Asked asked, IdentityPtr caller, const grpc::ByteBuffer& requ
   proto::LookupRequest question;
   proto::LookupReply answer;
   if (!Parse(request, &question) || !Parse(reply, &answer) ||
+      // Misses are not kept: the entry may be there a moment later.
       !AllFound(answer, question.digests_size())) {
     return;
   }
@@ -113,6 +117,7 @@ void Replies::Count(Item* item) {
   Hits& hits = hits_[item->caller->key];
   hits.caller = item->caller;
   hits.request.set_requests(hits.request.requests() + count);
+  // kilnd needs the digests to know what was used: its eviction drops the least recently used.
   for (const std::string& digest : item->digests) {
     proto::HitsRequest::Hit* hit = hits.request.add_hits();
     hit->set_digest(digest);

@@ -27,6 +27,7 @@ struct HostPort {
 };
 
 bool Split(const std::string& address, HostPort* out) {
+  // The last one: an IPv6 address has colons of its own, in brackets.
   const size_t colon = address.rfind(':');
   int port = 0;
   if (colon == std::string::npos || colon == 0 ||
@@ -71,6 +72,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& address, const sockaddr* to
     const int on = 1;
     // Requests are small and waited for; Nagle's algorithm would hold them back.
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    // Detects idle connections whose server or route has gone.
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   }
   return fd;
@@ -81,6 +83,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& address, const sockaddr* to
 absl::Status CheckAddress(const std::string& address) {
   HostPort parts;
   if (address.front() == '/') {
+    // The kernel's limit; a longer path would be cut to that of another socket.
     if (address.size() < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("the socket's path is too long: ", address));
   }
@@ -105,8 +108,10 @@ absl::StatusOr<int> ConnectTo(const std::string& address, absl::Time deadline) {
   HostPort parts;
   Split(address, &parts);
   addrinfo hints = {};
+  // One result per address instead of one for each type of socket.
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
+  // Blocks beyond the deadline if the name server does not answer; callers are threads of a pool.
   if (const int error = getaddrinfo(parts.host.c_str(), parts.port.c_str(), &hints, &list)) {
     return Unreachable(address, gai_strerror(error));
   }
@@ -125,6 +130,7 @@ absl::Status Await(int fd, short events, absl::Time deadline) {
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no answer in time");
     pollfd entry = {fd, events, 0};
     const int timeout_ms =
+        // Rounded up: with 0 the loop would spin in the last millisecond.
         static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, INT_MAX));
     const int ready = poll(&entry, 1, timeout_ms);
     if (ready > 0) return absl::OkStatus();

@@ -15,6 +15,7 @@
 namespace kiln {
 namespace {
 
+// As many as usually work at once; more are opened for a burst and closed after it.
 constexpr size_t kMaxIdle = 16;
 constexpr absl::Duration kTryLimit = absl::Milliseconds(100);
 constexpr size_t kReadBytes = 64 << 10;
@@ -36,6 +37,8 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 absl::Status StatusOf(const RedisValue& value) {
   if (value.kind != RedisValue::kError) return absl::OkStatus();
   const std::string text = absl::StrCat("Redis answers: ", OneLine(value.text));
+  // Following such answers needs a map of the cluster. Without this text the tier would only look
+  // empty.
   for (const char* elsewhere : {"MOVED ", "ASK ", "CLUSTERDOWN"}) {
     if (!absl::StartsWith(value.text, elsewhere)) continue;
     return absl::FailedPreconditionError(
@@ -57,6 +60,7 @@ class RedisConnection {
   absl::StatusOr<std::vector<RedisValue>> Run(absl::Span<const RedisClient::Command> commands,
                                               absl::Time deadline) {
     std::string out;
+    // All in one buffer: one round trip for all commands.
     for (const RedisClient::Command& command : commands) AppendRespCommand(command, &out);
     std::vector<RedisValue> replies;
     replies.reserve(commands.size());
@@ -80,6 +84,8 @@ class RedisConnection {
         RETURN_IF_ERROR(stream_->Await(/*to_send=*/!left.empty(), deadline));
       }
     }
+    // All replies before all commands were sent: the two sides no longer agree which reply belongs
+    // where.
     if (!left.empty()) return absl::DataLossError("Redis sent more than it was asked for");
     return replies;
   }
@@ -126,6 +132,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisClient::Open(absl::Time de
   std::string password;
   if (!config_.password_file().empty()) {
     ASSIGN_OR_RETURN(password, ReadSecret(config_.password_file()));
+    // The old form of AUTH, for servers before version 6.
     if (config_.user().empty()) {
       commands.push_back({"AUTH", password});
     } else {
@@ -154,6 +161,7 @@ absl::StatusOr<std::vector<RedisValue>> RedisClient::Run(absl::Span<const Comman
   }
   absl::StatusOr<std::vector<RedisValue>> replies = connection->Run(commands, deadline);
   if (replies.ok()) {
+    // Only after success: after an error, a late reply could be taken for the next command's.
     GiveBack(std::move(connection));
   } else if (config_.tls().enabled() && absl::IsUnavailable(replies.status())) {
     // A server rejects our certificate only after the handshake, and its message is lost if we have

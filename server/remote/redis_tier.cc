@@ -17,6 +17,7 @@
 namespace kiln {
 namespace {
 
+// Each use renews it: what was not used for a month is not used again.
 constexpr uint32_t kDefaultTtlSeconds = 30 * 24 * 3600;
 constexpr size_t kMaxChunks = (kMaxEntrySize + kRedisChunk - 1) / kRedisChunk;
 // Chunks per pipelined call. The limit bounds the memory in use.
@@ -88,6 +89,7 @@ std::string RedisTier::Key(absl::string_view kind, const Place& place) const {
 
 absl::StatusOr<std::vector<std::string>> RedisTier::GetValues(absl::Span<const std::string> keys,
                                                               absl::Time deadline) {
+  // Replies per key.
   const size_t step = read_only_ ? 1 : 2;
   std::vector<RedisClient::Command> commands;
   for (const std::string& key : keys) {
@@ -144,12 +146,14 @@ absl::StatusOr<std::string> RedisTier::GetChunks(const Place& place, absl::strin
       entry += value;
     }
   }
+  // The signature or hash in the entry would fail too, but as damage, which is counted and logged.
   if (entry.size() != chunks.size) return std::string();
   return entry;
 }
 
 absl::Status RedisTier::Put(const Place& place, absl::string_view entry, absl::Time deadline) {
   std::string value;
+  // Large values block Redis for all its clients while they are sent.
   if (entry.size() <= kRedisChunk) {
     value = absl::StrCat("E", entry);
   } else {
@@ -188,6 +192,7 @@ absl::StatusOr<Leases::Answer> RedisLeases::Acquire(const Place& place, absl::Du
   ASSIGN_OR_RETURN(const std::vector<RedisValue> replies,
                    client_->Run(commands, SteadyNow() + kLeaseLimit));
   for (const RedisValue& reply : replies) RETURN_IF_ERROR(StatusOf(reply));
+  // SET with NX answers nil if the key exists.
   if (replies[0].kind != RedisValue::kNil) return Answer{token, false};
   return Answer{"", replies[1].text == kFruitless};
 }

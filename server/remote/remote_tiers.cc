@@ -13,6 +13,7 @@
 namespace kiln {
 namespace {
 
+// A look-up must not take longer than most compilations, but an upload is waited for by no program.
 constexpr absl::Duration kGetLimit = absl::Milliseconds(250);
 constexpr absl::Duration kPutLimit = absl::Seconds(10);
 constexpr absl::Duration kLeaseTtl = absl::Seconds(2);
@@ -52,6 +53,7 @@ RemoteTiers::RemoteTiers(const proto::Configure& config, Log log)
       absl::StrAppend(&name, "-", servers_.size() + 1);
     }
     auto server = MakeServer(MakeTier(tier, config), tier, std::move(name));
+    // One wrong tier is logged and left out: programs go on with the others.
     if (!server.ok()) continue;
     // Leases of two servers would not exclude each other, so the first server that has them serves
     // all.
@@ -185,6 +187,7 @@ absl::StatusOr<proto::CompileReply> RemoteTiers::Compile(Server& server,
 void RemoteTiers::Find(Server& server, absl::Span<const Place> places, proto::FetchReply* reply) {
   size_t bytes = 0;
   std::vector<int> missing;
+  // What earlier tiers found counts too: all entries travel in one frame.
   for (int i = 0; i < reply->results_size(); ++i) {
     bytes += reply->results(i).entry().size();
     if (reply->results(i).entry().empty()) missing.push_back(i);
@@ -210,6 +213,8 @@ proto::FetchReply RemoteTiers::Fetch(const proto::FetchRequest& request) {
   std::vector<Place> places;
   for (const std::string& raw : request.places()) {
     Place place;
+    // kilnd made the request, so this is a mistake of its own; a reply of no results means "nothing
+    // found".
     if (!Parse(raw, &place)) return proto::FetchReply();
     places.push_back(place);
     reply.add_results();
@@ -261,6 +266,7 @@ void RemoteTiers::WaitOrTake(const Place& place, absl::Time deadline, proto::Fet
       return;
     }
     reply->set_waited(true);
+    // Without an entry or lease: kilnd compiles after all, since the holder of the lease may hang.
     if (stopping_ || SteadyNow() + pause > deadline) return;
     absl::SleepFor(Jittered(pause));
   }
@@ -296,6 +302,7 @@ proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request
   if (request.has_upstream()) {
     absl::StatusOr<Server*> named = Named(request.upstream());
     if (named.ok()) {
+      // First: the program asked for it.
       able.push_back(wanted = *named);
     } else {
       out.set_upstream_failure(std::string(named.status().message()));
@@ -315,6 +322,7 @@ proto::DelegateReply RemoteTiers::Delegate(const proto::DelegateRequest& request
     // A compilation on our behalf is not a hit.
     if (reply->tier() != "compiled") reply->set_tier(server->name);
     out.set_reply(reply->SerializeAsString());
+    // From the configuration: such results need no signature.
     out.set_trusted(server->made.trusted);
     return out;
   }

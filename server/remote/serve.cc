@@ -19,6 +19,7 @@ namespace {
 // stores take none from look-ups. The threads block on the network, so there are many.
 constexpr int kWaiters = 128;
 constexpr int kMovers = 32;
+// Requests of a few hundred bytes; stores are bounded by kilnd, which counts their bytes.
 constexpr size_t kMaxQueue = 4096;
 
 class Conversation {
@@ -46,6 +47,7 @@ class Conversation {
         });
       case FrameType::kDelegate:
         return Delegate(frame);
+      // A newer kilnd with an older kilnd-remote: it gets an error and not silence.
       default:
         Fail(frame.id,
              absl::InvalidArgumentError(absl::StrCat("kilnd-remote does not answer frames of type ",

@@ -37,6 +37,7 @@ using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 absl::StatusOr<Context> MakeContext(const proto::Tls& tls) {
   Context context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (context == nullptr) return absl::ResourceExhaustedError("no memory for TLS");
+  // Older versions are broken; every server of the last ten years has this one.
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   // Send may continue an unfinished write from another buffer with the same bytes.
@@ -60,7 +61,9 @@ absl::StatusOr<Context> MakeContext(const proto::Tls& tls) {
 // The certificate must be for this name, or this address.
 bool ExpectName(SSL* ssl, const std::string& name) {
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl);
+  // "f*.example" in a certificate is not accepted, as in browsers.
   X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  // Addresses come first: an address must not be sent as the name of a server.
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1) return true;
   return SSL_set1_host(ssl, name.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
 }
@@ -72,6 +75,7 @@ absl::Status CheckTls(const proto::Tls& tls, const std::string& address) {
     return absl::InvalidArgumentError(
         "tls: certificate_file and key_file belong together, and one is missing");
   }
+  // Files without TLS: the user believes that the connection is encrypted.
   if (!tls.enabled() && tls.ByteSizeLong() != 0) {
     return absl::InvalidArgumentError("tls: files or a name, but enabled is not true");
   }
@@ -111,6 +115,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::Open(const std::string& address,
 Stream::Stream(int fd) : fd_(fd), to_send_(POLLOUT), to_receive_(POLLIN) {}
 
 Stream::~Stream() {
+  // Before the descriptor is closed, which it uses.
   ssl_.reset();
   close(fd_);
 }
@@ -157,6 +162,7 @@ absl::Status Stream::Send(absl::string_view* left) {
     ERR_clear_error();
     size_t sent = 0;
     const int result = SSL_write_ex(ssl_.get(), left->data(), left->size(), &sent);
+    // Unless the library says otherwise below.
     to_send_ = POLLOUT;
     if (result == 1) {
       left->remove_prefix(sent);

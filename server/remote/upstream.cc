@@ -81,6 +81,7 @@ absl::Status UpstreamKilnd::CheckEqual(proto::Kiln::Stub* stub, absl::Time deadl
                      " differs in protocol: ", theirs.protocol(), " (kilnd ", theirs.build(),
                      ") there, ", kOldestProtocolVersion, " to ", kProtocolVersion, " here"));
   } else if (theirs.compiler() != compiler_) {
+    // Another compiler makes other code for the same unit, so all its keys differ.
     fits = absl::FailedPreconditionError(absl::StrCat(
         "the upstream ", endpoint_->address(), " differs in compiler: ", Short(theirs.compiler()),
         " (kilnd ", theirs.build(), ") there, ", Short(compiler_), " here"));
@@ -181,6 +182,7 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
       // The callback uses this frame's locals, so the call has to end before we leave.
       context->TryCancel();
       done.WaitForNotification();
+      // The reply came while we cancelled.
       if (status.ok()) break;
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, std::string(sign.message()));
     }

@@ -35,10 +35,12 @@ absl::Status CheckUrl(const proto::Http& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("url: \"", url, "\": expected http://HOST/… or https://HOST/…"));
   }
+  // Such a URL appears in logs and in lists of processes, and the secret with it.
   if (absl::StrContains(HostOf(url), '@')) {
     return absl::InvalidArgumentError(
         "url: holds a user's name or password; user and password_file are for them");
   }
+  // The entry's path is appended: it would become part of the query.
   if (url.find_first_of("?#") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("url: \"", url, "\" ends in ? or #"));
   }
@@ -49,6 +51,7 @@ absl::Status CheckUrl(const proto::Http& config) {
   if (config.user().empty() != config.password_file().empty()) {
     return absl::InvalidArgumentError("user and password_file belong together, and one is missing");
   }
+  // In Basic authentication the first colon ends the name.
   if (absl::StrContains(config.user(), ':')) {
     return absl::InvalidArgumentError("user: expected a name without a colon");
   }
@@ -66,6 +69,7 @@ absl::Status CheckUrl(const proto::Http& config) {
     return absl::InvalidArgumentError(
         "tls: certificate_file and key_file belong together, and one is missing");
   }
+  // curl checks the name of the URL only; an ignored setting would promise more.
   if (!config.tls().server_name().empty()) {
     return absl::InvalidArgumentError(
         "tls: server_name is not for HTTP tiers; the url's host is the name that is checked");
@@ -76,6 +80,7 @@ absl::Status CheckUrl(const proto::Http& config) {
 absl::Status Failure(CURLcode code, const char* words) {
   const std::string text(words[0] != '\0' ? words : curl_easy_strerror(code));
   if (code == CURLE_OPERATION_TIMEDOUT) return absl::DeadlineExceededError(text);
+  // Take alone writes, and fails only when the answer is too large.
   if (code == CURLE_FILESIZE_EXCEEDED || code == CURLE_WRITE_ERROR) {
     return absl::DataLossError("the answer is larger than any entry");
   }
@@ -120,6 +125,7 @@ struct HttpClient::Transfer {
 
   CURL* const easy;
   curl_slist* headers = nullptr;
+  // curl writes into it while it runs, so it must not move: transfers are neither copied nor moved.
   char words[CURL_ERROR_SIZE] = "";
   size_t max_bytes = 0;
   absl::string_view body;
@@ -150,6 +156,7 @@ HttpClient::~HttpClient() {
 void* HttpClient::TakeMulti() {
   {
     absl::MutexLock lock(&mutex_);
+    // The one used last: its connections are the least likely to have been closed by the server.
     if (!idle_.empty()) {
       void* multi = idle_.back();
       idle_.pop_back();
@@ -171,6 +178,7 @@ absl::StatusOr<std::string> HttpClient::Authorization() {
 
 absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& authorization,
                                absl::Time deadline, Transfer* transfer) {
+  // 0 would mean "no limit" to curl.
   const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
   if (left <= 0) return absl::DeadlineExceededError("the deadline has passed");
   CURL* easy = transfer->easy;
@@ -196,6 +204,7 @@ absl::Status HttpClient::SetUp(const HttpRequest& request, const std::string& au
   transfer->max_bytes = request.max_bytes;
   set(CURLOPT_WRITEFUNCTION, &Transfer::Take);
   set(CURLOPT_WRITEDATA, static_cast<void*>(transfer));
+  // Otherwise curl would wait for a body that does not come.
   if (request.method == HttpRequest::kHead) set(CURLOPT_NOBODY, 1L);
   if (request.method == HttpRequest::kPut) {
     transfer->body = transfer->to_send = request.body;
@@ -254,12 +263,14 @@ std::vector<absl::StatusOr<HttpReply>> HttpClient::Run(absl::Span<const HttpRequ
     // Each easy handle leaves the multi handle before it is destroyed.
     curl_multi_remove_handle(multi, transfer.easy);
     if (!transfer.ended) {
+      // Not yet filled by an error of SetUp: a default-constructed StatusOr has this code.
       if (replies[i].status().code() == absl::StatusCode::kUnknown) {
         replies[i] = absl::UnavailableError("the transfer could not be made");
       }
     } else if (transfer.code != CURLE_OK) {
       replies[i] = Failure(transfer.code, transfer.words);
     } else {
+      // Every code is an answer; what it means depends on the request.
       long code = 0;
       curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &code);
       transfer.reply.code = static_cast<int>(code);

@@ -25,6 +25,7 @@ reapi::Digest BlobDigest(absl::string_view data) {
   return digest;
 }
 
+// A digest names the bytes, so equal messages must have equal bytes: maps are sorted.
 std::string CanonicalBytes(const google::protobuf::MessageLite& message) {
   std::string bytes;
   {
@@ -42,8 +43,11 @@ bool SameDigest(const reapi::Digest& a, const reapi::Digest& b) {
 
 absl::Status CheckDigest(const reapi::Digest& digest, size_t max_size) {
   const bool good = digest.hash().size() == 64 &&
+                    // Also because it becomes part of a resource name, where a slash would change
+                    // the meaning.
                     digest.hash().find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!good) return absl::InvalidArgumentError("expected a SHA-256 digest, got another");
+  // The size is the server's claim, and memory is allocated by it.
   if (digest.size_bytes() < 0 || static_cast<uint64_t>(digest.size_bytes()) > max_size) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a blob of ", digest.size_bytes(), " bytes, and at most ", max_size, " were expected"));
@@ -76,6 +80,7 @@ EntryAction EntryActionOf(const Place& place) {
   reapi::Command command;
   command.add_arguments("kiln-entry");
   command.add_arguments("place");
+  // As in execution.cc: the old and the new field.
   command.add_output_files(kEntryPath);
   command.add_output_paths(kEntryPath);
   Blob command_blob(CanonicalBytes(command));
@@ -107,6 +112,7 @@ reapi::ActionResult EntryResult(const reapi::Digest& entry) {
 
 absl::StatusOr<reapi::OutputFile> OutputOf(const reapi::ActionResult& result,
                                            absl::string_view path, size_t max_size) {
+  // Entries are stored with status 0, so another program wrote this result.
   if (result.exit_code() != 0) {
     return absl::DataLossError(
         absl::StrCat("an action's result with exit status ", result.exit_code()));

@@ -25,6 +25,7 @@ namespace {
 using google::longrunning::Operation;
 
 constexpr absl::Duration kCompileLimit = absl::Seconds(60);
+// A courtesy to the cluster: the caller has waited long enough.
 constexpr absl::Duration kCancelLimit = absl::Milliseconds(200);
 constexpr char kUnitPath[] = "unit";
 constexpr char kReplyPath[] = "reply";
@@ -35,6 +36,7 @@ struct Job {
   std::vector<Blob> own;
   reapi::Digest action;
 
+  // Views: the toolchain is mapped, and 200 MB must not be copied for each kernel.
   std::vector<BlobView> Inputs() const {
     std::vector<BlobView> all;
     for (const auto& file : toolchain->files) all.push_back(file->view());
@@ -93,6 +95,7 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   lasting.clear_priority();
   lasting.clear_traceparent();
   Blob unit(CanonicalBytes(lasting));
+  // A copy of a small message: names and digests, not contents.
   reapi::Directory root = job.toolchain->root;
   reapi::FileNode* file = root.add_files();  // its name sorts last
   file->set_name(kUnitPath);
@@ -106,6 +109,7 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   // Both the old and the new form of the protocol: servers know one of them at least.
   command.add_output_files(kReplyPath);
   command.add_output_paths(kReplyPath);
+  // In the command for older servers, in the action for newer ones.
   if (!platform_.empty()) SetPlatform(command.mutable_platform());
   Blob command_blob(CanonicalBytes(command));
 
@@ -154,6 +158,8 @@ absl::StatusOr<reapi::ActionResult> Execution::Execute(const Job& job, absl::Tim
     grpc::ClientContext context;
     RETURN_IF_ERROR(server_->Prepare(&context, deadline));
     std::unique_ptr<grpc::ClientReader<Operation>> reader;
+    // A name means that the server accepted the action: asking to execute it again could run it
+    // twice.
     if (operation.name().empty()) {
       reapi::ExecuteRequest request;
       request.set_instance_name(server_->instance());
@@ -212,6 +218,7 @@ absl::StatusOr<reapi::ActionResult> Execution::RunJob(const Job& job, absl::Time
 
 std::string Execution::ErrorsOf(const reapi::ActionResult& result, absl::Time deadline) {
   std::string text = result.stderr_raw();
+  // At most 1 MiB, of which the end is shown.
   if (text.empty() && CheckDigest(result.stderr_digest(), 1 << 20).ok()) {
     ReapiStorage::Blobs blobs = storage_.Download({result.stderr_digest()}, deadline);
     if (blobs[0].ok()) text = *std::move(blobs[0]);
@@ -235,6 +242,7 @@ absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileReque
   }
   ASSIGN_OR_RETURN(reapi::OutputFile file, OutputOf(result, kReplyPath, kMaxFrameBytes));
   absl::StatusOr<std::string> bytes = std::move(*file.mutable_contents());
+  // Small results come with the action's result, if the server does that.
   if (bytes->empty()) bytes = storage_.Download({file.digest()}, deadline)[0];
   RETURN_IF_ERROR(bytes.status());
   RETURN_IF_ERROR(CheckBlob(file.digest(), *bytes));
@@ -242,6 +250,7 @@ absl::StatusOr<proto::CompileReply> Execution::Compile(const proto::CompileReque
   if (!reply.ParseFromString(*bytes)) {
     return absl::DataLossError("the action's output is not a worker's reply");
   }
+  // The key covers the compiler. Equal keys mean that the cluster ran the worker that we would run.
   if (reply.digest() != key.view()) {
     return absl::FailedPreconditionError(
         "the cluster compiled another key than requested: its kiln-worker differs from ours");

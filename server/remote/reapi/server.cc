@@ -17,11 +17,13 @@
 namespace kiln {
 namespace {
 
+// Servers are upgraded under a running daemon, but rarely.
 constexpr absl::Duration kAbilitiesLife = absl::Minutes(5);
 // gRPC accepts messages of 4 MiB by default, even if a server allows more.
 constexpr size_t kBatchBytes = (4 << 20) - (1 << 10);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
+// With the pauses two to three seconds; the deadline is usually shorter.
 constexpr int kTries = 6;
 
 template <typename List>
@@ -57,6 +59,7 @@ absl::StatusOr<ReapiServer::Abilities> Understand(const reapi::ServerCapabilitie
                      " of the Remote Execution API at most; expected 2"));
   }
   const reapi::CacheCapabilities& cache = all.cache_capabilities();
+  // Keys of Kiln are SHA-256 as well, and a second hash of each file would cost as much again.
   if (!Has(cache.digest_functions(), reapi::DigestFunction::SHA256)) {
     return absl::FailedPreconditionError("the server's storage does not use SHA-256");
   }
@@ -108,6 +111,7 @@ absl::StatusOr<std::unique_ptr<ReapiServer>> ReapiServer::Make(const proto::Reap
 }
 
 absl::Status ReapiServer::Prepare(grpc::ClientContext* context, absl::Time deadline) {
+  // Shown by servers' own logs and quotas. Never deleted, as threads may use it at exit.
   static const std::string* const metadata = [] {
     reapi::RequestMetadata tool;
     tool.mutable_tool_details()->set_tool_name("kiln");

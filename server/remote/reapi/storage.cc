@@ -30,6 +30,8 @@ constexpr int64_t kPresent =
     -1;  // committed size for a compressed upload that the server already has
 
 std::string RandomUuid() {
+  // The number only has to differ from other uploads; it is no secret. The fixed bits say that it
+  // is random.
   thread_local std::mt19937_64 random((uint64_t{std::random_device{}()} << 32) |
                                       std::random_device{}());
   const uint64_t high = random();
@@ -41,6 +43,7 @@ std::string RandomUuid() {
 // Groups of indices whose blobs fit one call together.
 std::vector<std::vector<size_t>> Batches(absl::Span<const size_t> sizes, size_t limit) {
   std::vector<std::vector<size_t>> groups;
+  // Over the limit, so that the first blob starts a group.
   size_t full = limit + 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const size_t size = sizes[i] + kBlobOverhead;
@@ -66,6 +69,7 @@ absl::Status BlobFailure(const google::rpc::Status& status, const reapi::Digest&
 }
 
 absl::StatusOr<std::string> Checked(const reapi::Digest& digest, std::string data) {
+  // A cache that others write to is not trusted: each blob is hashed.
   RETURN_IF_ERROR(CheckBlob(digest, data));
   return data;
 }
@@ -78,6 +82,7 @@ absl::StatusOr<std::string> BlobIn(const reapi::BatchReadBlobsResponse::Response
     case reapi::Compressor::IDENTITY:
       return Checked(digest, one.data());
     case reapi::Compressor::ZSTD: {
+      // The digest's size bounds the memory, whatever the frame claims.
       ASSIGN_OR_RETURN(std::string data, ZstdDecompress(one.data(), digest.size_bytes()));
       return Checked(digest, std::move(data));
     }
@@ -140,6 +145,7 @@ absl::Status ReapiStorage::Upload(absl::Span<const BlobView> blobs, absl::Time d
     return absl::OkStatus();
   }));
 
+  // Large blobs first and one by one, then the small ones in as few calls as possible.
   std::vector<BlobView> small;
   std::vector<size_t> sizes;
   for (const BlobView& blob : missing) {
@@ -198,6 +204,7 @@ absl::Status ReapiStorage::SendStream(const BlobView& blob, const Abilities& abi
                                       absl::Time deadline) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, server_->channel());
   const std::unique_ptr<ByteStream::Stub> stub = ByteStream::NewStub(channel);
+  // Packed whole, as the sizes in each message refer to packed bytes.
   std::string packed;
   absl::string_view data = blob.data;
   if (abilities.zstd) {
@@ -223,6 +230,7 @@ absl::Status ReapiStorage::SendStream(const BlobView& blob, const Abilities& abi
     // Only the first message has it.
     request.clear_resource_name();
   }
+  // Also after a failed Write: Finish gives the reason.
   writer->WritesDone();
   RETURN_IF_ERROR(FromGrpc(writer->Finish(), "ByteStream.Write"));
   const int64_t committed = reply.committed_size();
@@ -244,6 +252,7 @@ ReapiStorage::Blobs ReapiStorage::Download(absl::Span<const reapi::Digest> diges
   std::vector<size_t> small;
   std::vector<size_t> sizes;
   for (size_t i = 0; i < digests.size(); ++i) {
+    // The empty blob is everywhere, but its digest must still be that of no bytes.
     if (digests[i].size_bytes() == 0) {
       out[i] = Checked(digests[i], "");
     } else if (FitsBatch(digests[i].size_bytes(), *abilities)) {
@@ -256,6 +265,7 @@ ReapiStorage::Blobs ReapiStorage::Download(absl::Span<const reapi::Digest> diges
   for (const std::vector<size_t>& batch : Batches(sizes, abilities->batch_bytes)) {
     const auto which = absl::MakeConstSpan(small).subspan(batch.front(), batch.size());
     const absl::Status status = ReadBatch(digests, which, *abilities, deadline, &out);
+    // One failed call spoils its own batch only.
     if (status.ok()) continue;
     for (const size_t i : which) out[i] = status;
   }
@@ -281,6 +291,7 @@ absl::Status ReapiStorage::ReadBatch(absl::Span<const reapi::Digest> digests,
   RETURN_IF_ERROR(
       FromGrpc(Cas::NewStub(channel)->BatchReadBlobs(&context, request, &reply), "BatchReadBlobs"));
   absl::flat_hash_map<std::string, const reapi::BatchReadBlobsResponse::Response*> answers;
+  // By digest, as servers need not keep the order.
   for (const auto& one : reply.responses()) answers[one.digest().hash()] = &one;
   for (const size_t i : which) {
     const auto found = answers.find(digests[i].hash());
@@ -310,6 +321,7 @@ absl::StatusOr<std::string> ReapiStorage::ReadStream(const reapi::Digest& digest
     data += reply.data();
     too_much = data.size() > most;
   }
+  // Without it, Finish would wait for the rest of the stream.
   if (too_much) context.TryCancel();
   const absl::Status status = FromGrpc(reader->Finish(), "ByteStream.Read");
   if (too_much) {

@@ -53,6 +53,7 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Place> pla
     all[i].request.set_instance_name(server_->instance());
     *all[i].request.mutable_action_digest() = EntryActionOf(places[i]).action;
     all[i].request.set_digest_function(reapi::DigestFunction::SHA256);
+    // A wish: a server that grants it saves the second round trip.
     all[i].request.add_inline_output_files(kEntryPath);
     RETURN_IF_ERROR(server_->Prepare(&all[i].context, deadline));
   }
@@ -84,6 +85,7 @@ absl::StatusOr<std::deque<LookUp>> ReapiTier::AskAll(absl::Span<const Place> pla
 // no entry arrived at all.
 absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Place> places,
                                                         absl::Time deadline) {
+  // Fails fast, and once, if the server is down or of another kind.
   RETURN_IF_ERROR(server_->abilities(deadline).status());
   ASSIGN_OR_RETURN(std::deque<LookUp> asked, AskAll(places, deadline));
   std::vector<std::string> entries(places.size());
@@ -92,6 +94,7 @@ absl::StatusOr<std::vector<std::string>> ReapiTier::Get(absl::Span<const Place> 
   std::vector<reapi::Digest> digests;
   std::vector<size_t> whose;
   for (size_t i = 0; i < places.size(); ++i) {
+    // A miss is an answer, so it says that the server works.
     if (asked[i].status.error_code() == grpc::StatusCode::NOT_FOUND) {
       ++answered;
       continue;
@@ -134,6 +137,7 @@ absl::Status ReapiTier::Put(const Place& place, absl::string_view entry, absl::T
   std::vector<BlobView> blobs;
   blobs.reserve(action.inputs.size() + 2);
   for (const Blob& blob : action.inputs) blobs.push_back(blob.view());
+  // The inputs are stored too: some servers accept results only of actions whose blobs they have.
   blobs.push_back({BlobDigest(entry), entry});
   const reapi::Digest digest = blobs.back().digest;
   // Blobs first: a result must not name a missing blob.

@@ -24,6 +24,7 @@ constexpr char kWorker[] = "kiln-worker";
 
 absl::Status Failure(const std::string& path) { return absl::ErrnoToStatus(errno, path); }
 
+// What changes when a file is replaced or rewritten; its hash would cost a second at each job.
 void Stamp(const struct stat& info, int64_t out[4]) {
   out[0] = static_cast<int64_t>(info.st_dev);
   out[1] = static_cast<int64_t>(info.st_ino);
@@ -40,6 +41,8 @@ absl::StatusOr<std::string> ListLibraries(const std::string& program) {
   // The loader prints the list and exits before the program's own code.
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   std::string name = program;
+  // The only variable: LD_PRELOAD or LD_LIBRARY_PATH of ours would put other libraries into the
+  // list.
   std::string list = "LD_TRACE_LOADED_OBJECTS=1";
   char* const argv[] = {&name[0], nullptr};
   char* const environment[] = {&list[0], nullptr};
@@ -63,6 +66,7 @@ absl::StatusOr<std::string> ListLibraries(const std::string& program) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  // A static program ignores the variable, runs, and fails for lack of arguments.
   if (status != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(program, ": its libraries cannot be listed; it has to be linked dynamically"));
@@ -83,6 +87,7 @@ absl::StatusOr<Linked> LinkedTo(const std::string& program) {
     const std::vector<std::string> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     if (words.size() >= 3 && words[1] == "=>") {
+      // "not found" in place of a path.
       if (!absl::StartsWith(words[2], "/")) {
         return absl::FailedPreconditionError(
             absl::StrCat(program, ": its library ", words[0], " is not found"));
@@ -159,6 +164,7 @@ MappedBlob::~MappedBlob() {
 bool MappedBlob::current() const {
   struct stat info;
   int64_t now[4];
+  // By path, not descriptor: an installed update is a new file of the same name.
   if (stat(path_.c_str(), &info) != 0) return false;
   Stamp(info, now);
   return std::equal(now, now + 4, stamp_);
