@@ -67,6 +67,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::Time deadline) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, "read");
     text.append(buffer, static_cast<size_t>(got));
+    // Another program under the worker's name may print anything.
     if (text.size() > (1 << 20)) return absl::InternalError("endless answer");
   }
 }
@@ -90,6 +91,7 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  // The worker must not read what the user types to the program.
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
   // A file and not a second pipe, which would have to be read at the same time.
@@ -163,6 +165,7 @@ absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRec
   for (const std::string& given : record.files) {
     const std::string file = RealPath(given);
     const std::string stamp = FileStamp(file);
+    // A line end in a path would be read back as another line.
     if (stamp.empty() || file.find('\n') != std::string::npos) {
       return absl::InvalidArgumentError(absl::StrCat("cannot record ", file));
     }
@@ -170,6 +173,7 @@ absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRec
   }
   text += "end\n";
 
+  // Threads of one process may write the record at the same time.
   static std::atomic<int> serial{0};
   // Written aside and renamed: readers see the old record or the new one.
   const std::string aside = absl::StrCat(record_path, ".", getpid(), ".", serial++);

@@ -24,6 +24,7 @@ namespace {
 
 static_assert(sizeof(Signature) == ED25519_SIGNATURE_SIZE, "RFC 8032");
 
+// Ten thousand keys; a device or a log named by mistake is refused.
 constexpr uint64_t kMaxKeyFileBytes = 1 << 20;
 
 const uint8_t* Raw(absl::string_view bytes) {
@@ -74,6 +75,7 @@ absl::StatusOr<PublicKey> PublicKey::Parse(absl::string_view line) {
   return key;
 }
 
+// Of the point, not the name: a renamed key still verifies what it signed.
 KeyId PublicKey::id() const {
   const Digest digest = Sha256Of({reinterpret_cast<const char*>(point_.data()), point_.size()});
   const KeyId id = GetU64(reinterpret_cast<const char*>(digest.bytes.data()));
@@ -138,6 +140,7 @@ Signature SigningKey::Sign(absl::string_view message) const {
 
 void TrustedKeys::Add(PublicKey key) {
   const KeyId id = key.id();
+  // The same key under another name: the last line counts.
   keys_.insert_or_assign(id, std::move(key));
 }
 

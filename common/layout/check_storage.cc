@@ -8,6 +8,7 @@
 namespace kiln {
 namespace {
 
+// More than any tree has levels; each costs a division in the kernel.
 constexpr int kMaxDigits = 64;
 constexpr uint64_t kMaxBytes = static_cast<uint64_t>(kMaxTreeBytes);
 constexpr int64_t kMaxIndexOffset = int64_t{1} << 31;
@@ -39,6 +40,8 @@ absl::Status CheckStrides(const proto::DenseStorage& dense, const proto::Strides
     // The launch passes the outermost extent (0 here), so it counts once.
     const uint64_t extent = std::max<uint64_t>(dense.digits(i).extent(), 1);
     uint64_t bytes;
+    // A stride of 0 would make all cells one, and parallel stores to them a race that no check
+    // sees.
     if (stride == 0 || __builtin_mul_overflow(extent, stride, &bytes) ||
         __builtin_add_overflow(span, bytes, &span) || span > kMaxBytes) {
       return Bad("digit ", i, ": stride of ", stride, " bytes");
@@ -53,6 +56,7 @@ absl::Status CheckDigits(const proto::DenseStorage& dense) {
   for (int i = 0; i < dense.digits_size(); ++i) {
     const proto::Digit& digit = dense.digits(i);
     if (digit.axis() >= dense.num_axes()) return Bad("digit ", i, ": axis ", digit.axis());
+    // Only the outermost extent is unknown until the launch.
     if (digit.extent() == 0 && i > 0) return Bad("digit ", i, ": extent of zero");
     if (__builtin_mul_overflow(cells, std::max<uint64_t>(digit.extent(), 1), &cells) ||
         cells > kMaxBytes) {
@@ -61,6 +65,7 @@ absl::Status CheckDigits(const proto::DenseStorage& dense) {
   }
   RETURN_IF_ERROR(CheckStrides(dense, nullptr));
   if (dense.base_strides_size() == 0) return absl::OkStatus();
+  // Strides for all bases or for none: code generation indexes them by base.
   if (dense.base_strides_size() != static_cast<int>(dense.num_bases())) {
     return Bad("strides of ", dense.base_strides_size(), " bases, not ", dense.num_bases());
   }
@@ -78,6 +83,7 @@ uint64_t CellBytes(const proto::DenseStorage& dense, uint32_t base) {
     const uint64_t stride = dense.base_strides_size() > 0
                                 ? dense.base_strides(static_cast<int>(base)).stride(i)
                                 : dense.digits(i).stride();
+    // A digit of extent 1 makes no step, whatever its stride.
     if (dense.digits(i).extent() != 1 && (bytes == 0 || stride < bytes)) bytes = stride;
   }
   return bytes;
@@ -85,6 +91,7 @@ uint64_t CellBytes(const proto::DenseStorage& dense, uint32_t base) {
 
 absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
   const proto::DenseStorage& dense = storage.dense();
+  // What a component reads or writes at once: quantised ones their whole word.
   const uint64_t bits = storage.has_word()
                             ? storage.word().bits()
                             : 8 * static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
@@ -136,6 +143,7 @@ absl::Status CheckStorage(const proto::Storage& storage, const TreeParts& trees)
       return CheckTreeStorage(storage, elements, trees);
     case proto::Storage::kNdarray:
       if (storage.element().scalar() == proto::SCALAR_NONE) return Bad("ndarray of no type");
+      // The bytes of an ndarray belong to NumPy or another library, which has no such numbers.
       if (storage.has_word()) return Bad("ndarray of quantised numbers");
       if (storage.ndarray().ndim() > kMaxIndices) return Bad(storage.ndarray().ndim(), " indices");
       if (!proto::Boundary_IsValid(storage.ndarray().boundary())) return Bad("unknown boundary");

@@ -105,6 +105,8 @@ proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
     const bool shares = exponent > 0 && std::any_of(places.begin(), places.end(), [&](int place) {
                           return tree_.nodes(place).exponent() == exponent;
                         });
+    // A store to one number changes the exponent that the others have too, so all of them are
+    // rewritten.
     if (shares) describe(static_cast<int>(sibling), word.add_sharers());
   }
   for (const NodeLayout::Level& level : shape_[parent].levels) {
@@ -148,6 +150,7 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
             "components of one field are in arrays of different shapes");
       }
       chains.push_back(std::move(made));
+      // Larger than any offset; the minimum below replaces it.
       first_bit.push_back(~uint64_t{0});
     }
     components.emplace_back(base, 8 * offset);
@@ -161,9 +164,12 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   dense->set_num_axes(static_cast<uint32_t>(virtual_axes.size()));
   dense->set_num_bases(static_cast<uint32_t>(chains.size()));
   for (size_t b = 0; b < chains.size(); ++b) {
+    // The base points to the first component, so that fields at other places of a cell share their
+    // kernels.
     field.base_offsets.push_back(chains[b].offset + first_bit[b] / 8);
   }
   dense->mutable_digits()->Assign(chains[0].digits.begin(), chains[0].digits.end());
+  // Strides of each base only if they differ: the usual field has one set, and a shorter key.
   if (!std::all_of(chains.begin(), chains.end(),
                    [&](const Chain& c) { return SameStrides(c, chains[0]); })) {
     for (const Chain& chain : chains) {
@@ -205,6 +211,8 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
   }
   field.outer_extent = 1;
   if (dense->digits_size() > 0) {
+    // The outermost extent is an argument of the launch: fields that differ in it only share their
+    // kernels.
     field.outer_extent = dense->digits(0).extent();
     dense->mutable_digits(0)->set_extent(0);
   }

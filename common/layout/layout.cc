@@ -26,6 +26,7 @@ absl::Status Bad(int node, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("SNode ", node, ": ", parts...));
 }
 
+// Cannot overflow: sizes are bounded by kMaxTreeBytes at each step.
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
@@ -45,6 +46,7 @@ class Maker {
     visited_.assign(nodes_.size(), false);
     RETURN_IF_ERROR(Visit(0, 0));
     for (size_t n = 0; n < nodes_.size(); ++n) {
+      // Cells of such a node would exist nowhere, but kernels could name it.
       if (!visited_[n]) return Bad(static_cast<int>(n), "has no parent");
       RETURN_IF_ERROR(CheckIndices(static_cast<int>(n)));
     }
@@ -59,11 +61,13 @@ class Maker {
   const SNodeFacts& kind(int n) const { return *nodes_[n].kind; }
 
   absl::Status Visit(int n, int depth) {
+    // Bounds this recursion: a tree may come from another machine.
     if (depth > kMaxTreeDepth) return Bad(n, "nested over ", kMaxTreeDepth, " deep");
     visited_[n] = true;
     RETURN_IF_ERROR(CheckForm(n));
     RETURN_IF_ERROR(LayOutAxes(n));
     for (const uint32_t child : node(n).children()) {
+      // 0 is the root, which has no parent: so the walk cannot go round.
       if (child == 0 || child >= nodes_.size()) return Bad(n, "child ", child, " does not exist");
       const int c = static_cast<int>(child);
       if (visited_[c]) return Bad(c, "is a child twice");
@@ -108,6 +112,7 @@ class Maker {
     const bool word = kind(parent).hold == CellsHold::kQuantised;
     const bool place = node(child).kind() == proto::SNODE_PLACE;
     if (word && !place) return Bad(child, "only places fit into a word of bits");
+    // A quantised number has no byte of its own, and an ordinary one does not fit into bits.
     if (place && word != node(child).type().has_quant()) {
       return Bad(child, word ? "is not quantised but is in a word of bits"
                              : "is quantised but is not in a word of bits");
@@ -122,8 +127,10 @@ class Maker {
       return Bad(n, s.virtual_to_physical_size(), " indices; at most ", kMaxIndices);
     }
     std::set<int32_t> seen;
+    // -1 is an index of the program that no level divides.
     for (const int32_t axis : s.virtual_to_physical()) {
       if (axis < -1 || axis >= kMaxIndices) return Bad(n, "physical axis ", axis);
+      // Two indices of one axis would let a program name cells that do not exist.
       if (axis >= 0 && !seen.insert(axis).second) return Bad(n, "physical axis ", axis, " twice");
     }
     if (s.index_offset_size() > kMaxIndices) return Bad(n, "too many index offsets");
@@ -149,6 +156,8 @@ class Maker {
     // named them.
     std::sort(layout.levels.begin(), layout.levels.end(),
               [](const auto& a, const auto& b) { return a.axis < b.axis; });
+    // From the last axis, which varies fastest, so that `num_cells` is the product of the inner
+    // ones.
     for (size_t i = layout.levels.size(); i-- > 0;) {
       if (i > 0 && layout.levels[i].axis == layout.levels[i - 1].axis) {
         return Bad(n, "axis ", layout.levels[i].axis, " twice");
@@ -165,6 +174,7 @@ class Maker {
     const proto::QuantType& quant = s.type().quant();
     RETURN_IF_ERROR(CheckQuant(place, quant));
     NodeLayout& layout = nodes_[place];
+    // The first place of those that share an exponent owns its bits; -1: none is shared.
     const int first = static_cast<int>(s.exponent()) - 1;
     if (quant.kind() != proto::QuantType::QUANT_FLOAT) {
       if (first >= 0) return Bad(place, "shares an exponent but has none");
@@ -172,6 +182,7 @@ class Maker {
       layout.exponent_offset = static_cast<uint32_t>(*bits);
       *bits += quant.exponent_bits();
     } else {
+      // The exponent must be laid out already, in this word, and for all sharers alike.
       if (nodes_[first].parent != word || first > place || node(first).exponent() != s.exponent() ||
           node(first).type().quant().exponent_bits() != quant.exponent_bits()) {
         return Bad(place, "shares an exponent with SNode ", first, ", whose exponent differs");
@@ -209,6 +220,7 @@ class Maker {
     for (const uint32_t c : s.children()) {
       RETURN_IF_ERROR(TakeBits(n, static_cast<int>(c), &bits));
     }
+    // A word is read and written as one number, so it is aligned to its size.
     layout.container_bytes = layout.cell_bytes = layout.alignment = s.physical_bits() / 8;
     return absl::OkStatus();
   }
@@ -227,6 +239,7 @@ class Maker {
       child.offset = AlignUp(cell, child.alignment);
       cell = child.offset + child.container_bytes;
       alignment = std::max(alignment, child.alignment);
+      // At each child, so that the sum cannot overflow.
       RETURN_IF_ERROR(CheckSize(n, cell));
     }
     // A multiple of the alignment, so that all cells of a container are aligned.
@@ -273,6 +286,7 @@ bool TreeLayout::IsAllDense(int node) const {
   return true;
 }
 
+// Sorted, as a field without a mapping has its axes in this order.
 std::vector<uint32_t> TreeLayout::PathAxes(int node) const {
   std::set<uint32_t> axes;
   for (; node >= 0; node = shape_[node].parent) {

@@ -54,6 +54,8 @@ absl::StatusOr<size_t> ReadSome(int fd, char* out, size_t size, absl::Time deadl
   const bool timed = deadline != absl::InfiniteFuture();
   for (;;) {
     ssize_t got = -1;
+    // Sockets shared with a process that wants them to block cannot be switched to non-blocking:
+    // each call says so itself.
     if (timed) {
       got = recv(fd, out, size, MSG_DONTWAIT);
       // Pipes have no recv: wait first, then read what is there.
@@ -91,6 +93,7 @@ absl::Status ReadAll(int fd, char* out, size_t size, bool may_end, absl::Time de
 }
 
 // Writes some of the parts in one system call.
+// NOSIGNAL: a peer that is gone must be an error here and not a SIGPIPE, which ends the program.
 ssize_t WriteSome(int fd, absl::Span<iovec> parts, bool timed) {
   // The kernel refuses more parts; the rest goes with the next call.
   parts = parts.subspan(0, IOV_MAX);
@@ -124,6 +127,7 @@ void Advance(size_t size, absl::Span<iovec>* parts) {
 
 absl::Status WriteParts(int fd, absl::Time deadline, absl::Span<iovec>* parts) {
   const bool timed = deadline != absl::InfiniteFuture();
+  // Only removes empty parts, as an empty body is one: the loop below would send nothing for ever.
   Advance(0, parts);
   while (!parts->empty()) {
     const ssize_t sent = WriteSome(fd, *parts, timed);
@@ -187,6 +191,7 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view b
   }
   char header[kFrameHeaderSize];
   EncodeFrameHeader({type, static_cast<uint32_t>(body.size()), id}, header);
+  // One system call for both, and no copy of the body.
   iovec parts[2] = {{header, sizeof header}, {const_cast<char*>(body.data()), body.size()}};
   absl::Span<iovec> left(parts);
   return WriteParts(fd, deadline, &left);
@@ -194,6 +199,7 @@ absl::Status WriteFrame(int fd, FrameType type, uint32_t id, absl::string_view b
 
 absl::Status WriteFrame(int fd, FrameType type, uint32_t id,
                         const google::protobuf::MessageLite& message, absl::Time deadline) {
+  // Before it is serialised: protobuf aborts on messages over 2 GiB.
   const size_t size = message.ByteSizeLong();
   if (size > kMaxFrameBytes) {
     return absl::InvalidArgumentError(
