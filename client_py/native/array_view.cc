@@ -28,11 +28,13 @@ struct NumpyDescriptor {
   int type_number;
 };
 
+// Bits of NumPy's flags, also part of its stable ABI.
 constexpr int kCContiguous = 0x1, kAligned = 0x100, kWriteable = 0x400;
 
 static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "extents are passed unconverted");
 
 Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
+  // Kernels read memory as it is, so the bytes must have this processor's order.
   if (descriptor.byte_order == '>') return proto::SCALAR_NONE;
   switch (descriptor.type_character) {
     case '?':
@@ -49,6 +51,7 @@ Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
       return proto::I32;
     case 'I':
       return proto::U32;
+    // NumPy has two types of 64 bits, for C's long and long long.
     case 'l':
     case 'q':
       return proto::I64;
@@ -74,6 +77,7 @@ bool IsNumpyArray(PyObject* object) {
   if (type == numpy_array_type) return true;
   if (numpy_array_type == nullptr) {
     for (PyTypeObject* t = type; t != nullptr; t = t->tp_base) {
+      // The object may be of a subclass, as numpy.memmap is.
       if (std::strcmp(t->tp_name, "numpy.ndarray") == 0) {
         numpy_array_type = t;
         return true;
@@ -89,6 +93,7 @@ bool IsNumpyArray(PyObject* object) {
 bool ViewArray(PyObject* object, ArrayView* view) {
   if (IsNumpyArray(object)) {
     const auto* array = reinterpret_cast<const NumpyArray*>(object);
+    // Kernels address elements by the shape alone; Python code copies other arrays first.
     if ((array->flags & (kCContiguous | kAligned)) != (kCContiguous | kAligned)) return false;
     view->scalar = ScalarOfNumpy(*array->descriptor);
     view->data = array->data;

@@ -18,6 +18,7 @@ PyObject* Own(py::handle object) { return object.inc_ref().ptr(); }
 Matcher MakeMatcher(const py::tuple& spec) {
   Matcher matcher;
   const std::string kind = py::cast<std::string>(spec[0]);
+  // The kinds are those of Python's argument handling, which makes these tuples.
   if (kind == "any") return matcher;
   if (kind == "is" || kind == "weak" || kind == "eq") {
     matcher.kind = kind == "is" ? Matcher::kIs : kind == "weak" ? Matcher::kWeak : Matcher::kEqual;
@@ -63,6 +64,7 @@ class SlotBinder {
   void Bind(const ArgumentSlot& slot, int index) {
     if (slot.kind == ArgumentSlot::Kind::kTree) return BindTreeSlot(slot, index);
     if (slot.param >= sources_.size()) {
+      // Only a damaged or foreign entry gets here; without the check it would read beyond the list.
       throw std::runtime_error("the artifact has a parameter that the kernel has not");
     }
     const py::tuple& source = sources_[slot.param];
@@ -201,11 +203,13 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
     scalars += result.count == 0 ? 1 : result.count;
     bound->results.push_back(result);
   }
+  // Results are read from an array of this size.
   if (scalars > static_cast<int>(info.results.size())) {
     throw std::runtime_error("the artifact returns fewer values than the kernel");
   }
   bound->prints = info.has_effects;
   bound->can_fail = info.can_fail;
+  // All memories were alive when their storages were taken, just now.
   bound->epoch = memory_epoch;
   return bound;
 }

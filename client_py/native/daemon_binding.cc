@@ -25,6 +25,7 @@ py::dict StatsDict(const proto::StatsReply& reply) {
   stats["errors"] = reply.errors();
   stats["uptime_seconds"] = reply.uptime_seconds();
   stats["pid"] = reply.pid();
+  // A map of the message has no order; Python code sorts it for display.
   py::dict tiers;
   for (const auto& [tier, hits] : reply.hits_by_tier()) tiers[py::str(tier)] = hits;
   stats["hits_by_tier"] = tiers;
@@ -61,10 +62,12 @@ py::dict RecentDict(const proto::RecentReply& reply) {
     py::dict stages, out;
     for (const proto::StageReport& stage : record.stages()) {
       const py::str name(stage.name());
+      // A stage may run several times, as for each function; the sum is what counts.
       const double before = stages.contains(name) ? stages[name].cast<double>() : 0;
       stages[name] = before + stage.seconds();
     }
     out["time"] = record.time();
+    // Names come from other programs and may have been cut in the middle of a character.
     out["kernel"] = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
         record.kernel().data(), static_cast<Py_ssize_t>(record.kernel().size()), "replace"));
     out["key"] = key.ok() ? key->Hex() : "";

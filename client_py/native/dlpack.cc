@@ -38,6 +38,7 @@ struct DlManaged {
   void (*deleter)(DlManaged*);
 };
 
+// Pinned host memory is ordinary memory for the CPU.
 constexpr int32_t kCpu = 1, kCudaHost = 3;
 constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBool = 6;
 constexpr char kName[] = "dltensor", kUsedName[] = "used_dltensor";
@@ -95,6 +96,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
       !access.ElementStrides(storage.element_shape, &exported->strides)) {
     throw py::value_error("the elements are not at regular distances; use to_numpy()");
   }
+  // DLPack counts strides in elements, DenseAccess in bytes.
   for (int64_t& stride : exported->strides) stride /= size;
   exported->shape = storage.shape;
   exported->shape.insert(exported->shape.end(), storage.element_shape.begin(),

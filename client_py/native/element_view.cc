@@ -25,6 +25,7 @@ FieldObject* FieldOf(PyObject* view) {
 
 // An index of one axis; negative ones count from the end. -1 for any other object.
 int64_t StaticIndex(PyObject* item, int64_t extent) {
+  // Exact: bool is a subclass of int, but x[True] is a mask.
   if (!PyLong_CheckExact(item)) return -1;
   int64_t index = PyLong_AsSsize_t(item);
   if (index == -1 && PyErr_Occurred() != nullptr) {
@@ -103,6 +104,7 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   uint8_t* address = found;
+  // Dense cells are always active, so the address that was read is the one to write.
   if (field->storage->scattered != nullptr) {
     address = Locate(self, index, CellAccess::kWrite, &component);
   }
@@ -144,6 +146,7 @@ PyObject* SetViewTypes(PyObject*, PyObject* args) {
     PyErr_SetString(PyExc_TypeError, "subclasses of ElementView expected");
     return nullptr;
   }
+  // Replaced classes stay referenced: views of them may still exist.
   Py_INCREF(vector);
   Py_INCREF(matrix);
   vector_view = vector_type;

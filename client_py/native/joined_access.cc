@@ -41,6 +41,7 @@ void JoinedAccess::Write(uint8_t* at, const int64_t* indices, int component, uin
 }
 
 absl::Status JoinedAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
+  // Part by part: components of one part may share words, which its storage writes at once.
   for (const Part& part : parts_) {
     RETURN_IF_ERROR(part.storage->WriteElement(indices, ValuesOf(part, values).data()));
   }
@@ -60,6 +61,7 @@ std::vector<uint8_t> JoinedAccess::ArrayOf(const Part& part) const {
                               ScalarBytes(access.scalar()));
 }
 
+// Two copies of the data; joined fields are rare, and their parts have no common stride.
 std::vector<uint8_t> JoinedAccess::Taken(const Part& part, const void* whole) const {
   std::vector<uint8_t> array = ArrayOf(part);
   const size_t size = ScalarBytes(part.storage->access.scalar());
@@ -132,6 +134,7 @@ absl::StatusOr<std::shared_ptr<FieldStorage>> JoinStorages(
     memories.push_back(part.storage->memory);
   }
   std::vector<int64_t> offsets;
+  // Offsets of the first part: Python code gives all parts the same.
   offsets.reserve(first.access.ndim());
   for (int a = 0; a < first.access.ndim(); ++a) offsets.push_back(first.access.offset(a));
   auto storage = std::make_shared<FieldStorage>();

@@ -42,6 +42,8 @@ Manifest Make(std::string program, std::string name, std::string compiler,
 
 Manifest Parse(const py::bytes& bytes) {
   absl::StatusOr<Manifest> manifest = ParseManifest(std::string(bytes));
+  // A manifest that does not parse has an exception of its own, which the commands report without a
+  // traceback.
   if (!absl::IsInvalidArgument(manifest.status())) return ValueOrRaise(std::move(manifest));
   PyErr_SetObject(bad_manifest, Shown(std::string(manifest.status().message())).ptr());
   throw py::error_already_set();

@@ -32,7 +32,9 @@ Conversion ToDouble(PyObject* value, double* out) {
     }
     return Conversion::kOk;
   }
+  // Other classes with __float__ are refused.
   if (!IsNumpyScalar(value)) return Conversion::kWrongType;
+  // NumPy's other scalars, such as int64 and float16, have __float__.
   PyObject* number = PyNumber_Float(value);
   if (number == nullptr) {
     PyErr_Clear();
@@ -113,6 +115,7 @@ Conversion StoreInt(PyObject* value, Fit fit, void* out) {
     result = static_cast<T>(wide);
   }
   Py_DECREF(number);
+  // memcpy, here and below: elements need not be aligned for their type.
   if (done == Conversion::kOk) std::memcpy(out, &result, sizeof(T));
   return done;
 }
@@ -142,6 +145,7 @@ Conversion StoreScalar(PyObject* value, Scalar scalar, Fit fit, void* out) {
   switch (scalar) {
     case proto::F32: {
       done = ToDouble(value, &number);
+      // Beyond the range it becomes infinite, as NumPy's conversion does.
       const float narrow = static_cast<float>(number);
       std::memcpy(out, &narrow, sizeof(narrow));
       return done;

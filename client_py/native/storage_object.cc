@@ -21,6 +21,7 @@ uint64_t memory_epoch = 0;
 
 namespace {
 
+// Guarded by the GIL, like memory_epoch.
 int unlocked_launches = 0;
 
 // Memory that was destroyed while launches were running, and is freed when none is running. The
@@ -43,6 +44,7 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
     }
   }
   auto memory = std::make_shared<Memory>();
+  // An array without elements has an address too, as other libraries expect one.
   memory->buffer = ValueOrRaise(ToStatusOr(CpuDevice().Allocate(bytes == 0 ? 1 : bytes)));
   memory->alive = true;
   uint8_t* data = memory->buffer->data();
@@ -117,6 +119,7 @@ void DestroyMemory(Memory* memory) {
   memory->owner.reset();
 }
 
+// Dependents: the joined memory dies as soon as one of its parts does.
 std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories) {
   // By address: several fields of one tree share their memory.
   std::sort(memories.begin(), memories.end());
@@ -166,6 +169,8 @@ void BindStorage(py::module_& m) {
       .def_property_readonly("trees", [](const FieldStorage& s) { return s.trees; })
       .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
       .def("to_dlpack", &ToDlpack)
+      // Explicit, besides the reference count: ti.reset() destroys fields that the program still
+      // holds.
       .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });
   m.def("from_dlpack", &FromDlpack, py::arg("capsule"), py::arg("element_axes") = 0);
   m.def("make_ndarray", &MakeNdarray, py::arg("scalar"), py::arg("element_shape"),

@@ -28,6 +28,7 @@ constexpr size_t kNameBytes = 16384;  // the most bytes of an entry of the user 
 constexpr int kMaxLinks = 40;         // the kernel's own limit
 
 bool IsOff() {
+  // Read once: a program that changes its environment must not change its rights in the middle.
   static const bool off = [] {
     const char* text = std::getenv("KILN_OWNER_CHECK");
     return text != nullptr && absl::string_view(text) == "off";
@@ -92,11 +93,13 @@ bool IsOursOrRoots(uid_t owner) { return owner == 0 || owner == geteuid(); }
 // Whether `owner` represents the users that do not exist in this process's user namespace. Their
 // files are older than the namespace: in containers, the directories in which volumes are mounted.
 bool IsOutsideNamespace(uid_t owner) {
+  // Usually 65534: all owners outside of the namespace look like this one.
   std::ifstream overflow("/proc/sys/kernel/overflowuid");
   uint64_t unknown = 0;
   if (!(overflow >> unknown) || owner != unknown) return false;
   std::ifstream map("/proc/self/uid_map");
   for (uint64_t first, outside, count; map >> first >> outside >> count;) {
+    // A real user of the namespace has this number.
     if (unknown >= first && unknown - first < count) return false;
   }
   return true;
@@ -163,6 +166,7 @@ absl::Status CheckWay(const std::string& path) {
     const std::string part = std::move(parts.back());
     parts.pop_back();
     if (part == ".") continue;
+    // After links are resolved, ".." is the directory above, as `at` contains none.
     if (part == "..") {
       at.erase(std::min(at.rfind('/'), at.size()));
       continue;
@@ -180,6 +184,7 @@ absl::Status CheckWay(const std::string& path) {
         return absl::PermissionDeniedError(
             absl::StrCat("the link ", Owned(next, info.st_uid), ", who can exchange ", path));
       }
+      // An absolute target starts from the root again; a relative one from the link's directory.
       if (absl::StartsWith(*target, "/")) at.clear();
       for (std::string& step : PartsOf(*target)) parts.push_back(std::move(step));
       continue;
@@ -265,6 +270,7 @@ absl::StatusOr<std::string> ReadWhole(int fd, uint64_t size) {
 }
 
 absl::StatusOr<std::string> ReadOwnFile(const std::string& path, uint64_t limit) {
+  // Links are followed here: secrets in containers are links to files of the current version.
   const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info;
   if (fd.get() < 0 || fstat(fd.get(), &info) != 0) return absl::ErrnoToStatus(errno, path);

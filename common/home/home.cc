@@ -22,6 +22,7 @@ namespace {
 
 constexpr char kSocketNote[] = "socket-directory";
 constexpr uint64_t kMaxNoteBytes = 256;
+// Each try can fail once because another process writes or removes the note at the same time.
 constexpr int kNoteTries = 3;
 
 absl::Status MakeDirectory(const std::string& path) {
@@ -34,6 +35,8 @@ absl::Status MakeDirectories(const std::string& path) {
   for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string parent = path.substr(0, at);
     struct stat info;
+    // Not mkdir alone: for an existing parent on a read-only or automounted file system it may fail
+    // otherwise than with EEXIST.
     if (stat(parent.c_str(), &info) != 0) RETURN_IF_ERROR(MakeDirectory(parent));
   }
   RETURN_IF_ERROR(MakeDirectory(path));
@@ -56,6 +59,8 @@ absl::Status WithAdvice(const absl::Status& status) {
                                                   ", or set KILN_HOME to a directory of your own"));
 }
 
+// In /tmp, not in the home: a home may be on a network file system without sockets, or have too
+// long a path.
 std::string UsualSocketDirectory() { return absl::StrCat("/tmp/kiln-", getuid()); }
 
 // OK if only this user can use the directory at `path`. Unavailable: another user has taken the

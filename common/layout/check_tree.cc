@@ -52,6 +52,8 @@ absl::StatusOr<uint64_t> CheckContainer(const proto::TreeNode& node, uint64_t ce
 }
 
 // No level above a list divides its axis.
+// An append counts along one axis from the list's own cells; a digit above it would give the count
+// a second part.
 absl::Status CheckAxisOfList(const proto::TreePart& tree, const proto::TreeNode& list) {
   const uint32_t own = list.axes(0).axis();
   for (uint32_t up = list.parent(); up != 0;) {
@@ -74,9 +76,11 @@ absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* dep
     depths->push_back(0);
     return absl::OkStatus();
   }
+  // All cells would have one address, and a pool of them no end.
   if (node.cell_bytes() == 0) return Bad("cells of no bytes");
   // Parents come first, so the walk needs no recursion and a tree has no cycle.
   if (node.parent() >= static_cast<uint32_t>(n)) return Bad("parent ", node.parent());
+  // Each level costs code or stack wherever a tree is walked, so the depth is bounded.
   depths->push_back((*depths)[node.parent()] + 1);
   if (depths->back() > kMaxTreeDepth) return Bad("nested over ", kMaxTreeDepth, " deep");
   ASSIGN_OR_RETURN(const uint64_t cells, CheckAxes(node));

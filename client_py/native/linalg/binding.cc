@@ -20,6 +20,7 @@ namespace {
 using Unlocked = py::call_guard<py::gil_scoped_release>;
 
 template <typename T>
+// A struct of our own for each type: pybind11 would otherwise want to convert Eigen's class itself.
 struct Matrix {
   SparseMatrix<T> value;
 };
@@ -36,6 +37,7 @@ template <typename T>
 MatrixPtr<T> MakeMatrix(int32_t num_rows, int32_t num_columns, const py::object& rows,
                         const py::object& columns, const py::object& values) {
   const NumberBuffer<const T> value(values, "values");
+  // The sizes are checked against each other here, as Eigen would read beyond a shorter one.
   const NumberBuffer<const int32_t> row(rows, "rows", value.size());
   const NumberBuffer<const int32_t> column(columns, "columns", value.size());
   const py::gil_scoped_release unlocked;
@@ -70,6 +72,7 @@ void BindMatrix(py::module_& m, const char* name) {
       .def("multiply_vector", &MultiplyVector<T>)
       .def(
           "transpose", [](const M& a) { return Wrap<T>(a.value.transpose()); }, Unlocked())
+      // With the GIL: these take less time than releasing it.
       .def("get", [](const M& a, int row, int column) { return a.value.coeff(row, column); })
       .def("set", [](M& a, int row, int column, T value) { a.value.coeffRef(row, column) = value; })
       .def("compress", [](M& a) { a.value.makeCompressed(); })
