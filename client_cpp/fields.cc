@@ -13,6 +13,7 @@ namespace {
 uint32_t NumElements(const std::vector<uint32_t>& shape) {
   uint64_t product = 1;
   for (uint32_t extent : shape)
+    // Saturates, so that absurd shapes cannot wrap to a valid number.
     product = std::min<uint64_t>(product * extent, kMaxTensorElements + 1);
   return static_cast<uint32_t>(product);
 }

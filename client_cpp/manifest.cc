@@ -106,6 +106,7 @@ absl::StatusOr<std::string> Unpacked(absl::string_view packed, uint64_t size) {
   const std::string why = stream.msg == nullptr ? "" : stream.msg;
   const uint64_t made = raw.size() - stream.avail_out;
   inflateEnd(&stream);
+  // Z_BUF_ERROR: the output is full, so the stream is longer than stated; the size below says so.
   if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
     return Bad(absl::StrCat("its recorded kernels cannot be unpacked: ", why));
   }
@@ -141,6 +142,7 @@ absl::StatusOr<std::map<std::string, std::string>> ParseRecorded(
   for (size_t at = 0; at < raw.size();) {
     const uint64_t length = LengthAt(raw, at);
     at += 8;
+    // Subtracts instead of adding: `length` is any 64-bit number.
     if (at > raw.size() || length > raw.size() - at) return Bad("a recorded kernel is cut off");
     if (length == 0 || length > kMaxRecordedKernelBytes) {
       return Bad(absl::StrCat("a recorded kernel of ", length, " bytes"));
@@ -241,11 +243,14 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view bytes) {
       manifest.compiler = std::string(rest);
     } else if (word == "recorded") {
       ASSIGN_OR_RETURN(manifest.recorded, ParseRecorded(rest, bytes, number, manifest.units));
+      // What follows the recorded kernels is no line; ParseRecorded has taken all of it.
       break;
     } else {
       return BadLine(number, "'", word, "' is not expected here");
     }
   }
+  // The compiler is written after the modules, so a file that was cut off before it has no units
+  // either.
   if (!has_compiler || manifest.compiler.empty()) return Bad("it ends before the line 'compiler'");
   return manifest;
 }

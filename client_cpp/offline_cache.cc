@@ -62,6 +62,7 @@ proto::StatsReply OfflineStats(const Home& home) {
   proto::StatsReply stats = saved.totals();
   const std::string log = ReadFile(home, "hits.log", saved.hit_log_offset());
   std::map<Place, uint64_t> hits;
+  // Records of 32 bytes; a partial one at the end is being written.
   for (size_t at = 0; at + 32 <= log.size(); at += 32) {
     ++hits[*Place::FromBytes(absl::string_view(log).substr(at, 32))];
   }
@@ -86,6 +87,7 @@ proto::StatsReply OfflineStats(const Home& home) {
 proto::ClearReply OfflineClear(const Home& home) {
   proto::ClearReply reply;
   ForEachEntry(home, [&](const Folder& shard, const char* name, const struct stat& info) {
+    // Nothing is deleted in a directory that others can exchange.
     if (!shard.own().ok() || unlinkat(shard.fd(), name, 0) != 0) return;
     reply.set_entries(reply.entries() + 1);
     reply.set_bytes(reply.bytes() + info.st_size);

@@ -81,6 +81,7 @@ absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileR
     status =
         connection_->Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply, deadline);
     if (status.ok()) return reply;
+    // The worker answered with an error: it is alive, and a second attempt would give the same.
     if (!connection_->broken()) return status;
     Stop();
     if (absl::IsCancelled(status)) return status;

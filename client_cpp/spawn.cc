@@ -31,6 +31,7 @@ bool HoldsWorker(const std::string& dir) {
 std::string OwnDirectory() {
   Dl_info info;
   char resolved[PATH_MAX];
+  // The module's folder, not the program's: the program is Python.
   if (dladdr(reinterpret_cast<void*>(&FindBinDir), &info) == 0 || info.dli_fname == nullptr ||
       realpath(info.dli_fname, resolved) == nullptr) {
     ssize_t n = readlink("/proc/self/exe", resolved, sizeof resolved - 1);
@@ -60,6 +61,7 @@ std::string FindBinDir(const std::string& dir) {
   if (!dir.empty()) return dir;
   if (const char* bin = std::getenv("KILN_BIN"); bin != nullptr && *bin != '\0') return bin;
   std::string at = OwnDirectory();
+  // Upwards from a build folder or an installed package to the folder with bin/ or .kiln/bin/.
   for (int up = 0; up < 6 && !at.empty(); ++up) {
     for (const char* sub : {"", "/bin", "/.kiln/bin"}) {
       if (HoldsWorker(at + sub)) return at + sub;
@@ -76,10 +78,13 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  // A daemon outlives the program: it must not hold the program's terminal or pipes open.
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, 2);
   if (pass >= 0) posix_spawn_file_actions_adddup2(&actions, pass, kPassedDescriptor);
+  // Descriptors of the program without CLOEXEC, such as sockets of other libraries, are not the
+  // child's.
   posix_spawn_file_actions_addclosefrom_np(&actions,
                                            pass >= 0 ? kPassedDescriptor + 1 : kPassedDescriptor);
   posix_spawnattr_t attributes;
@@ -87,6 +92,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, std::vector<std::string>
   sigset_t none, defaults;
   sigemptyset(&none);
   sigfillset(&defaults);
+  // Masks and ignored signals are inherited by exec; a program may have any.
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   // Ctrl-C at the terminal should reach the user's program only.
@@ -111,6 +117,7 @@ int WaitForExit(pid_t pid, absl::Time deadline) {
   do {
     waited = waitpid(pid, &status, 0);
   } while (waited < 0 && errno == EINTR);
+  // -1: the program ignores SIGCHLD, or has waited for all its children itself.
   return waited == pid ? status : -1;
 }
 

@@ -25,6 +25,7 @@ DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* r
                                                       ? dense.digits(d).stride()
                                                       : dense.base_strides(b).stride(d)));
     }
+    // Digits of one axis need not be neighbours: levels of a tree may divide the axes in turn.
     access.axes_[dense.digits(d).axis()].digits.push_back(std::move(digit));
   }
   for (const proto::Component& component : dense.components()) {
@@ -37,6 +38,7 @@ DenseAccess DenseAccess::OfField(const TreeLayout::DenseField& field, uint8_t* r
 }
 
 void DenseAccess::SetWord(const proto::Word& word) {
+  // Shared by copies of this access: the codec's tables depend on the word only.
   codec_ = std::make_shared<WordCodec>(word, scalar_);
   for (const proto::Digit& digit : word.digits()) {
     axes_[digit.axis()].cells = static_cast<int64_t>(digit.extent());
@@ -50,6 +52,7 @@ DenseAccess DenseAccess::OfArray(uint8_t* data, Scalar scalar, int components,
   access.scalar_ = scalar;
   access.axes_.resize(shape.size());
   int64_t stride = int64_t{ScalarBytes(scalar)} * components;
+  // Row-major, as in NumPy and as kernels address arrays.
   for (int a = access.ndim() - 1; a >= 0; --a) {
     access.axes_[a].extent = shape[a];
     access.axes_[a].digits.push_back({shape[a], {stride}});
@@ -70,6 +73,7 @@ DenseAccess DenseAccess::OfShape(Scalar scalar, int components, const std::vecto
     access.axes_[a].extent = shape[a];
     if (a < offsets.size()) access.axes_[a].offset = offsets[a];
   }
+  // No addresses: the elements are found elsewhere, as through a tree.
   access.components_.assign(components, {nullptr, 0});
   return access;
 }
@@ -116,6 +120,7 @@ int64_t DenseAccess::num_elements() const {
   return count;
 }
 
+// Linear: an address is a sum of products, without divisions.
 bool DenseAccess::IsLinear() const {
   if (codec_ != nullptr) return false;
   for (const Axis& axis : axes_) {
@@ -170,6 +175,7 @@ DenseAccess::Group DenseAccess::GroupAt(int first) const {
     return true;
   };
   for (int c = first + 1; c < num_components(); ++c) {
+    // A group is copied in one nest of loops, with the components as its innermost axis.
     const int64_t stride = components_[c].data - components_[c - 1].data;
     if (stride <= 0 || (c > first + 1 && stride != group.stride)) break;
     if (!strides_equal(components_[first].base, components_[c].base)) break;
@@ -192,6 +198,7 @@ void DenseAccess::CopyTo(void* array) const {
   for (int c = 0; c < num_components();) {
     const Group group = GroupAt(c);
     std::vector<CopyAxis> loops = AxesOf(c, cell);
+    // AxesOf has the field as the target.
     for (CopyAxis& loop : loops) std::swap(loop.to_stride, loop.from_stride);
     loops.push_back({group.count, size, group.stride});
     CopyStrided(static_cast<uint8_t*>(array) + c * size, components_[c].data, std::move(loops),
@@ -234,6 +241,7 @@ bool DenseAccess::CopyFrom(const DenseAccess& other) const {
   }
   const int64_t size = ScalarBytes(scalar_);
   for (int c = 0; c < num_components();) {
+    // The fields may have their components grouped differently: the shorter group is copied.
     const Group group = GroupAt(c), from = other.GroupAt(c);
     const int count = std::min(group.count, from.count);
     std::vector<CopyAxis> loops = AxesOf(c, 0);

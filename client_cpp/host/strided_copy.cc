@@ -14,12 +14,14 @@ constexpr int64_t kTile = 16;
 // Sorts the axes by the target's strides, outermost first, and merges neighbours that form one
 // regular loop.
 void Normalise(std::vector<CopyAxis>* axes) {
+  // Axes of one step would keep their neighbours from merging.
   axes->erase(
       std::remove_if(axes->begin(), axes->end(), [](const CopyAxis& a) { return a.extent == 1; }),
       axes->end());
   std::sort(axes->begin(), axes->end(), [](const CopyAxis& a, const CopyAxis& b) {
     return a.to_stride != b.to_stride ? a.to_stride > b.to_stride : a.from_stride > b.from_stride;
   });
+  // From the inside, so that a merged axis can merge with the next one.
   for (size_t i = axes->size(); i-- > 1;) {
     CopyAxis& outer = (*axes)[i - 1];
     const CopyAxis inner = (*axes)[i];
@@ -45,6 +47,7 @@ void ForAll(const std::vector<CopyAxis>& axes, const Run& run) {
       to += axis.to_stride;
       from += axis.from_stride;
       if (++index[a - 1] < axis.extent) break;
+      // Back to the start of this axis; the next outer one steps on.
       to -= axis.to_stride * axis.extent;
       from -= axis.from_stride * axis.extent;
       index[a - 1] = 0;
@@ -86,6 +89,7 @@ void CopyAxes(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, cons
   const auto source_inner = std::min_element(
       axes.begin(), axes.end(),
       [](const CopyAxis& a, const CopyAxis& b) { return a.from_stride < b.from_stride; });
+  // Both sides have the same innermost axis: no transposition, so no tiles.
   if (source_inner == axes.end() || source_inner->from_stride >= inner.from_stride) {
     ForAll(axes, [&](int64_t t, int64_t f) { CopyLoop<kSize>(to + t, from + f, inner); });
     return;
@@ -156,6 +160,7 @@ void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, s
       return CopyAxes<4>(to, from, std::move(axes), inner);
     case 8:
       return CopyAxes<8>(to, from, std::move(axes), inner);
+    // A vector of three f32, a common element of fields.
     case 12:
       return CopyAxes<12>(to, from, std::move(axes), inner);
     case 16:
@@ -168,6 +173,7 @@ void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, s
 
 void FillStrided(uint8_t* to, const void* value, std::vector<CopyAxis> axes, size_t size) {
   if (IsEmpty(axes)) return;
+  // There is no source; equal strides let Normalise merge all axes of the target.
   for (CopyAxis& axis : axes) axis.from_stride = axis.to_stride;
   Normalise(&axes);
   CopyAxis inner = {1, static_cast<int64_t>(size), 0};

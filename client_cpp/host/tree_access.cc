@@ -36,6 +36,7 @@ absl::StatusOr<uint8_t*> TreeAccess::Locate(const int64_t* indices, int componen
 
 absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* values) const {
   if (elements_.codec() != nullptr) {
+    // All components are in this word: one activation, one write.
     ASSIGN_OR_RETURN(uint8_t* word, Locate(indices, 0, CellAccess::kWrite));
     elements_.WriteNumbers(word, indices, values);
     return absl::OkStatus();
@@ -78,6 +79,7 @@ absl::Status TreeAccess::ForEachWord(CellAccess access, const Visit& visit) cons
     if (!status.ok()) return;
     const absl::StatusOr<uint8_t*> word = Locate(indices, 0, access);
     status = word.status();
+    // Null: kFind, and the cell is inactive.
     if (word.ok() && *word != nullptr) visit(*word, indices, first);
   });
   return status;
@@ -178,6 +180,7 @@ absl::Status TreeAccess::ForEachScalar(CellAccess access, const Visit& visit) co
 }
 
 void TreeAccess::ReadAll(void* array) const {
+  // Words of inactive cells read as zeros either way.
   if (elements_.codec() != nullptr) return CopyTo(array);
   const size_t size = ScalarBytes(scalar_);
   auto* to = static_cast<uint8_t*>(array);
