@@ -28,7 +28,6 @@ class Builder {
   }
 
   absl::Status AddTree(uint32_t tree) {
-    // Two slots: the root's address and the table of the tree's nodes.
     layout_.tree_slot.push_back(static_cast<int>(layout_.slots.size()));
     RETURN_IF_ERROR(Add(tree, Slot::SLOT_TREE, 0));
     return Add(tree, Slot::SLOT_TREE, 1);
@@ -59,7 +58,6 @@ class Builder {
 
   absl::Status Add(uint32_t param, Slot::Kind kind, uint32_t element,
                    Scalar scalar = proto::SCALAR_NONE) {
-    // Clients copy all slots at each launch, most of them on the stack.
     if (layout_.slots.size() >= kMaxArgumentSlots) return TooMany("arguments");
     Slot slot;
     slot.set_kind(kind);

@@ -27,6 +27,7 @@
 namespace kiln {
 namespace {
 
+// A full disk is not freed within a second, and each attempt delays a compilation.
 constexpr std::chrono::seconds kWritePause(30);
 constexpr int64_t kAbandonedSeconds = 3600;
 // A file's times change without its directory's, so occasionally a scan reads all files.
@@ -151,6 +152,7 @@ absl::Status DiskStore::Put(const Place& place, EntryPtr entry) {
   bool crowded;
   {
     absl::MutexLock lock(&mutex_);
+    // Note, below, adds the bytes that are really there.
     reserved_ -= size;
     // A failing disk would delay every compilation, so writes pause.
     if (!status.ok() && !IsInTheWay(status)) {
@@ -166,6 +168,7 @@ absl::Status DiskStore::Put(const Place& place, EntryPtr entry) {
     return status;
   }
   Note(place, size, entry->compile_seconds);
+  // Outside of the lock: it wakes the housekeeper, which takes it.
   if (crowded && options_.over_budget) options_.over_budget();
   return absl::OkStatus();
 }
@@ -218,6 +221,7 @@ StoreStats DiskStore::Clear() {
     });
   }
   absl::MutexLock lock(&mutex_);
+  // Also the times of the directories, so that the next scan reads them all.
   for (Shard& shard : shards_) shard = Shard();
   by_use_.clear();
   bytes_ = 0;
@@ -291,6 +295,7 @@ void DiskStore::ScanShard(const absl::StatusOr<Folder>& cache, int number, bool 
   absl::StatusOr<Folder> folder =
       cache.ok() ? cache->Enter(absl::StrCat(absl::Hex(number, absl::kZeroPad2))) : cache.status();
   if (folder.ok() && !folder->own().ok()) folder = folder->own();
+  // 0 also for a directory that is gone: its entries are then dropped from the index.
   const int64_t changed = folder.ok() ? NanosOf(folder->info().st_mtim) : 0;
   int64_t start;
   {

@@ -24,6 +24,7 @@ Activity::Session::Session(Activity* owner, std::shared_ptr<Client> client)
 
 Activity::Session::~Session() {
   absl::MutexLock lock(&owner_->mutex_);
+  // So the map is as large as the number of connected callers.
   if (--client_->connections == 0) owner_->clients_.erase(client_->name);
 }
 
@@ -39,6 +40,7 @@ void Activity::Note(proto::RequestRecord record) {
   auto shared = std::make_shared<proto::RequestRecord>(std::move(record));
   absl::MutexLock lock(&mutex_);
   KeepUnit(shared);
+  // Only compilations: the slowest hits would say nothing about kernels.
   if (shared->stages_size() > 0) Rank(shared);
   recent_.push_front(std::move(shared));
   if (recent_.size() > kMaxRecent) recent_.pop_back();
@@ -46,6 +48,7 @@ void Activity::Note(proto::RequestRecord record) {
 
 void Activity::KeepUnit(const std::shared_ptr<proto::RequestRecord>& record) {
   if (record->unit().empty()) return;
+  // One large unit must not push out those of all other kernels.
   if (record->unit().size() > kMaxUnitBytes / 4) {
     record->clear_unit();
     return;
@@ -75,6 +78,7 @@ void Activity::KeepUnit(const std::shared_ptr<proto::RequestRecord>& record) {
 void Activity::Rank(const std::shared_ptr<proto::RequestRecord>& record) {
   const double seconds = CompileSeconds(*record);
   if (slowest_.size() >= kMaxSlowest && CompileSeconds(*slowest_.back()) >= seconds) return;
+  // One row for each kernel: its slowest compilation.
   slowest_.erase(std::remove_if(slowest_.begin(), slowest_.end(),
                                 [&](const auto& old) { return old->digest() == record->digest(); }),
                  slowest_.end());
@@ -94,6 +98,7 @@ proto::RecentReply Activity::Recent(const proto::RecentRequest& request) const {
       if (!request.digest().empty() && record->digest() != request.digest()) continue;
       proto::RequestRecord* out = reply.add_requests();
       *out = *record;
+      // Units are large; only a request for one kernel gets it.
       if (request.digest().empty()) out->clear_unit();
     }
   };

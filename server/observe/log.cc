@@ -31,8 +31,10 @@ std::atomic<const char*> program{"kilnd"};
 
 void Reopen() {
   int fd = open(path->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // The old file must not grow for ever if the new one cannot be made.
   if (fd < 0) fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
+  // As descriptor 2, so that libraries and crashed children write to the same file.
   dup2(fd, 2);
   close(fd);
 }
@@ -43,6 +45,7 @@ void RotateIfFull() {
   // Another process may have begun a new file.
   const bool current = stat(path->c_str(), &named) == 0 && named.st_ino == own.st_ino;
   if (current && own.st_size < kMaxBytes) return;
+  // One old file is kept: together at most 2 MiB.
   if (current) rename(path->c_str(), (*path + ".1").c_str());
   Reopen();
 }
@@ -64,6 +67,7 @@ std::string JsonHead() {
 
 void LogToFile(const std::string& file) {
   absl::MutexLock lock(&mutex);
+  // Never freed, as threads may log while the process ends.
   path = new std::string(file);
   Reopen();
 }
@@ -88,6 +92,7 @@ bool TakeLogFlag(absl::string_view arg) {
 
 void LogAs(const char* name) {
   program = name;
+  // Messages about malformed input of peers would otherwise be on stderr without time and program.
   google::protobuf::SetLogHandler(
       [](google::protobuf::LogLevel, const char*, int, const std::string& message) {
         Log("libprotobuf: ", message);
@@ -107,6 +112,7 @@ void LogEvent(const char* event, const LogFields& fields) {
 }
 
 void LogLine(const std::string& text) {
+  // A line end in a peer's text could fake another line of the log.
   const std::string line = OneLine(text, kMostOfLine);
   if (as_json) {
     Write(absl::StrCat(JsonHead(), ",\"message\":", JsonString(line), "}\n"));

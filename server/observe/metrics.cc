@@ -86,6 +86,7 @@ const Metrics::Family& Find(absl::string_view name, proto::MetricFamily::Kind ki
     if (family.name == name && family.kind == kind) return family;
   }
   std::fprintf(stderr, "no metric %s of that kind\n", std::string(name).c_str());
+  // A mistake of this program, found by the first test that reaches it.
   std::abort();
 }
 
@@ -94,8 +95,11 @@ const Metrics::Family& Find(absl::string_view name, proto::MetricFamily::Kind ki
 void Histogram::Observe(absl::Duration duration) {
   const double seconds = absl::ToDoubleSeconds(duration);
   const auto* bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
+  // Relaxed: a reading may miss an observation of the same moment, and nothing else depends on the
+  // order.
   counts_[bound - kBounds.begin()].fetch_add(1, std::memory_order_relaxed);
   const int64_t nanoseconds = std::max<int64_t>(absl::ToInt64Nanoseconds(duration), 0);
+  // Whole numbers: additions of doubles by several threads would need a loop, and lose small ones.
   nanoseconds_.fetch_add(static_cast<uint64_t>(nanoseconds), std::memory_order_relaxed);
 }
 
@@ -111,6 +115,7 @@ void Histogram::ToProto(proto::MetricSample* sample) const {
 }
 
 Metrics& Metrics::Get() {
+  // Never destroyed: threads may count while the process ends.
   static Metrics* const metrics = new Metrics;
   return *metrics;
 }
@@ -127,6 +132,7 @@ Metrics::Cell* Metrics::FindCell(const Family& family, absl::string_view label) 
   auto& cells = cells_[static_cast<int>(&family - kFamilies)];
   auto found = cells.find(label);
   if (found != cells.end()) return &found->second;
+  // Labels may come from peers, such as names of tiers or callers; each costs memory for ever.
   if (cells.size() >= kMaxLabels) label = "other";
   Cell& cell = cells[std::string(label)];
   if (family.kind == kHistogram && cell.histogram == nullptr) {
@@ -150,6 +156,8 @@ Histogram* Metrics::histogram(absl::string_view family, absl::string_view label)
 proto::MetricsReply Metrics::Collect() {
   {
     absl::MutexLock lock(&watch_mutex_);
+    // Values that are known elsewhere are fetched now, not at each change. Before `mutex_` is
+    // taken, which the functions need.
     for (const std::function<void()>& write : watches_) write();
   }
   absl::MutexLock lock(&mutex_);
@@ -172,6 +180,7 @@ proto::MetricsReply Metrics::Collect() {
 
 Metrics::Watch::Watch(std::function<void()> write, Metrics* metrics) : metrics_(metrics) {
   absl::MutexLock lock(&metrics_->watch_mutex_);
+  // A list: iterators stay valid while others come and go.
   self_ = metrics_->watches_.insert(metrics_->watches_.end(), std::move(write));
 }
 

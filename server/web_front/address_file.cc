@@ -22,6 +22,7 @@ absl::Status Failure(const std::string& path) { return absl::ErrnoToStatus(errno
 
 // The secret in a file that only this user can have read or written; "" if there is none.
 std::string SecretIn(const std::string& path) {
+  // A link or FIFO in place of the file may be another user's.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return "";
   struct stat info;
@@ -62,6 +63,7 @@ absl::Status Replace(const std::string& path, const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::string> WriteAddress(const std::string& path, const std::string& origin) {
+  // The old secret is kept, so that an open page still works after a restart.
   std::string secret = SecretIn(path);
   if (secret.empty()) {
     absl::StatusOr<std::string> made = NewSecret();
@@ -75,6 +77,7 @@ absl::StatusOr<std::string> WriteAddress(const std::string& path, const std::str
 
 bool SameSecret(absl::string_view shown, absl::string_view secret) {
   if (secret.empty() || shown.size() != secret.size()) return false;
+  // In constant time: a comparison that stops early tells how many characters fit.
   unsigned differing = 0;
   for (size_t i = 0; i < secret.size(); ++i) {
     differing |= static_cast<unsigned char>(shown[i] ^ secret[i]);

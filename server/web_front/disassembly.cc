@@ -19,8 +19,10 @@
 namespace kiln {
 namespace {
 
+// More than a person reads; browsers become slow beyond it.
 constexpr size_t kMaxText = 2 << 20;
 constexpr absl::Duration kPatience = absl::Seconds(10);
+// Absolute paths: PATH may name a folder of another user.
 constexpr const char* kPrograms[] = {"/usr/bin/llvm-objdump-19", "/usr/bin/llvm-objdump",
                                      "/usr/bin/objdump"};
 
@@ -72,6 +74,7 @@ absl::StatusOr<std::string> Disassemble(absl::string_view elf) {
   std::string raw = "--no-show-raw-insn", demangle = "-C";
   char* argv[] = {
       const_cast<char*>(*program), dir.data(), raw.data(), demangle.data(), path.data(), nullptr};
+  // Nothing of ours: a disassembler needs no variables, and LD_PRELOAD would be code of others.
   char* environment[] = {nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -83,6 +86,7 @@ absl::StatusOr<std::string> Disassemble(absl::string_view elf) {
   close(out[1]);
   if (error != 0) return absl::ErrnoToStatus(error, *program);
   std::string text = ReadAll(out[0], SteadyNow() + kPatience);
+  // Also when it has ended: a text that was cut leaves it blocked on the pipe.
   kill(pid, SIGKILL);
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -10,6 +10,7 @@
 namespace kiln {
 namespace {
 
+// Half an hour of samples, two seconds apart, and a day of samples each minute.
 constexpr size_t kMaxFine = 900;
 constexpr size_t kMaxCoarse = 1440;
 
@@ -44,6 +45,7 @@ double Percentile(const Counts& counts, uint64_t total, double fraction) {
     }
     below += here;
   }
+  // Beyond the last bound: at least that much.
   return Histogram::kBounds.back();
 }
 
@@ -76,6 +78,7 @@ History::Sample History::ToSample(absl::Time time, const proto::MetricsReply& me
         out.latency[i] += sample.buckets(i) - before;
         before = sample.buckets(i);
       }
+      // The last bucket has no bound.
       out.latency[Histogram::kBounds.size()] += sample.count() - before;
     }
   }
@@ -101,6 +104,7 @@ std::string History::StepJson(const Sample& from, const Sample& to) {
   std::array<uint64_t, kMaxBuckets> counts{};
   uint64_t total = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
+    // Never below zero, whatever the daemon reports.
     counts[i] = to.latency[i] - std::min(base.latency[i], to.latency[i]);
     total += counts[i];
   }

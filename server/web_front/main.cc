@@ -40,12 +40,14 @@ namespace {
 
 // Above Visitors' limit: at this limit libmicrohttpd would accept no connection.
 constexpr unsigned kMaxConnections = 256;
+// For headers; a request beyond it is refused by the library.
 constexpr size_t kConnectionBytes = 32 << 10;
 constexpr size_t kStackBytes = 1 << 20;
 constexpr absl::Duration kLookForSlow = absl::Milliseconds(500);
 constexpr absl::Duration kEndPatience = absl::Seconds(5);
 
 constexpr std::pair<const char*, const char*> kHeaders[] = {
+    // The page may load nothing from elsewhere and be in no other page's frame.
     {"Content-Security-Policy",
      "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
      "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -78,6 +80,7 @@ absl::string_view HeaderOf(MHD_Connection* connection, const char* name) {
 }
 
 bool IsOfOwnUser(const Front& front, MHD_Connection* connection) {
+  // Host: a foreign name that resolves to a loopback address (DNS rebinding) has another one.
   return front.loopback && IsLoopbackHost(HeaderOf(connection, "Host")) &&
          IsOwnUser(DescriptorOf(connection));
 }
@@ -109,6 +112,7 @@ MHD_Result Handle(void* argument, MHD_Connection* connection, const char* url, c
     return MHD_YES;
   }
   const auto& front = *static_cast<const Front*>(argument);
+  // Between Asked and Answered kilnd works: the time does not count as the peer's.
   front.visitors->Asked(DescriptorOf(connection));
   WebRequest request;
   request.method = method;
@@ -199,7 +203,9 @@ int Fail(absl::string_view what) {
 
 int Main(int argc, char** argv) {
   LogAs("kilnd-web");
+  // The disassembler must not inherit the channel to kilnd.
   fcntl(kFrontChannelFd, F_SETFD, FD_CLOEXEC);
+  // A browser that goes away must not end the front.
   signal(SIGPIPE, SIG_IGN);
   std::string socket_path, address_file;
   for (int i = 1; i < argc; ++i) {
@@ -223,6 +229,7 @@ int Main(int argc, char** argv) {
                  std::all_of(first.fds.begin(), first.fds.end(), ListensOnLoopback), ""};
   if (front.loopback) {
     absl::StatusOr<std::string> secret = WriteAddress(address_file, OriginOf(first.fds));
+    // Metrics and health are more important, so the front starts without a dashboard.
     if (!secret.ok()) Log("shows no dashboard: ", secret.status().message());
     front.secret = std::move(secret).value_or("");
   }

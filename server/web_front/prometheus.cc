@@ -15,6 +15,7 @@ std::string Number(double value) {
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   // Integers are exact up to 2^53.
   if (value == std::floor(value) && std::abs(value) < 9e15) return absl::StrFormat("%.0f", value);
+  // As many digits as a double needs to be read back unchanged.
   return absl::StrFormat("%.17g", value);
 }
 
@@ -23,6 +24,7 @@ std::string Bound(double value) { return absl::StrFormat("%.6g", value); }
 
 // {name="value",…}, with `more` as the last; "" if there are none.
 std::string LabelText(const proto::MetricSample& sample, const std::string& more = "") {
+  // Protobuf's maps have no order; texts of one state should be equal.
   const std::map<std::string, std::string> sorted(sample.labels().begin(), sample.labels().end());
   std::string text;
   for (const auto& [name, value] : sorted) {
@@ -42,6 +44,7 @@ void AppendHistogram(const std::string& name, const proto::MetricSample& sample,
                     LabelText(sample, absl::StrCat("le=\"", Bound(sample.bounds(i)), "\"")), " ",
                     sample.buckets(i), "\n");
   }
+  // Prometheus requires the bucket without a bound, which has all observations.
   absl::StrAppend(text, name, "_bucket", LabelText(sample, "le=\"+Inf\""), " ", sample.count(),
                   "\n", name, "_sum", LabelText(sample), " ", Number(sample.value()), "\n", name,
                   "_count", LabelText(sample), " ", sample.count(), "\n");

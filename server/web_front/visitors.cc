@@ -26,7 +26,9 @@ std::string AddressOf(const sockaddr* peer) {
 void Visitors::Came(int fd, const sockaddr* peer, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   const std::string address = AddressOf(peer);
+  // Entered first, so that the newcomer counts.
   visitors_[fd] = {address, kAsking, now};
+  // A peer with many connections loses one of its own, not those of others.
   if (CountOf(address) > limits_.of_one_address) {
     Evict(&address, fd);
   } else if (visitors_.size() > limits_.connections) {
@@ -50,6 +52,8 @@ void Visitors::HangUpOnSlow(absl::Time now) {
     const absl::Duration limit = visitor.state == kTaking ? limits_.reply : limits_.request;
     if (now - visitor.since > limit) {
       shutdown(it->first, SHUT_RDWR);
+      // The library closes the descriptor later; until then its number cannot be that of another
+      // visitor.
       it = visitors_.erase(it);
     } else {
       ++it;
@@ -72,6 +76,7 @@ void Visitors::Evict(const std::string* address, int newcomer) {
   auto oldest = visitors_.end();
   for (auto it = visitors_.begin(); it != visitors_.end(); ++it) {
     const Visitor& visitor = it->second;
+    // A peer whose answer kilnd is making has done nothing wrong.
     if (it->first == newcomer || visitor.state == kWaiting) continue;
     if (address != nullptr && visitor.address != *address) continue;
     if (oldest == visitors_.end() || visitor.since < oldest->second.since) oldest = it;

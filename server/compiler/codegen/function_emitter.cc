@@ -49,6 +49,7 @@ llvm::SmallVector<Value*, 4> FunctionEmitter::ValuesOf(mlir::ValueRange values) 
 
 void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
                                llvm::ArrayRef<Value*> values) {
+  // From the block where the branch is, which need not be the one where the caller began.
   for (auto [phi, value] : llvm::zip(phis, values)) phi->addIncoming(value, b_.GetInsertBlock());
   b_.CreateBr(block);
 }
@@ -141,6 +142,7 @@ void FunctionEmitter::Emit(ir::IfOp op) {
       continue;
     }
     b_.SetInsertPoint(blocks[i]);
+    // What a branch finds out about cells holds in that branch only.
     trees_.PushScope();
     if (ir::YieldOp yield = EmitBlock(*bodies[i])) {
       BranchTo(merge, results, ValuesOf(yield.getValues()));
@@ -187,6 +189,7 @@ void FunctionEmitter::Emit(ir::LoopOp op) {
   BranchTo(header, carried, ValuesOf(op.getInits()));
   b_.SetInsertPoint(header);
   for (auto [argument, phi] : llvm::zip(op.getCarried(), carried)) Map(argument, phi);
+  // A loop without end must notice that another thread has failed, or Ctrl-C.
   if (Looks(*op)) EndIfFailed();
   PushLoop({header, carried, exit, results});
   EmitBlock(op.getBody().front());
@@ -260,6 +263,7 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
   random_ = state_->target->NewRandomStream(*this);
 }
 
+// Per iteration: results then do not depend on how iterations are shared among threads.
 void FunctionEmitter::StartRandom(Value* index) {
   if (random_ != nullptr) state_->target->StartRandom(*this, random_, task_, index);
 }

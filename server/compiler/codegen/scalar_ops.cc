@@ -34,6 +34,7 @@ llvm::FastMathFlags FastMath(mlir::Operation& op) {
 
 Value* Unary(llvm::IRBuilder<>& b, ID id, Value* x) { return b.CreateUnaryIntrinsic(id, x); }
 
+// By name: the numbers of the two enums differ and are not part of either's interface.
 llvm::CmpInst::Predicate Predicate(arith::CmpIPredicate p) {
   using P = llvm::CmpInst::Predicate;
   switch (p) {
@@ -102,6 +103,7 @@ llvm::CmpInst::Predicate Predicate(arith::CmpFPredicate p) {
 }
 
 // Both halves of a product, or sum and carry, computed in twice the width.
+// LLVM recognises this form and uses the instruction that gives both halves.
 Values Extended(llvm::IRBuilder<>& b, Value* x, Value* y, bool is_signed, bool product) {
   llvm::Type* narrow = x->getType();
   const unsigned bits = narrow->getIntegerBitWidth();
@@ -115,6 +117,7 @@ Values Extended(llvm::IRBuilder<>& b, Value* x, Value* y, bool is_signed, bool p
 }
 
 Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*> v) {
+  // Passes may have proved that an op does not overflow; LLVM uses that for addresses and loops.
   const auto nuw = [](auto o) {
     return bitEnumContainsAll(o.getOverflowFlags(), arith::IntegerOverflowFlags::nuw);
   };
@@ -131,6 +134,7 @@ Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value
       .Case([&](arith::ShLIOp o) { return b.CreateShl(v[0], v[1], "", nuw(o), nsw(o)); })
       .Case([&](arith::ShRSIOp) { return b.CreateAShr(v[0], v[1]); })
       .Case([&](arith::ShRUIOp) { return b.CreateLShr(v[0], v[1]); })
+      // Lowering has excluded 0 and the least number by -1, which are undefined in LLVM.
       .Case([&](arith::DivSIOp) { return b.CreateSDiv(v[0], v[1]); })
       .Case([&](arith::DivUIOp) { return b.CreateUDiv(v[0], v[1]); })
       .Case([&](arith::RemSIOp) { return b.CreateSRem(v[0], v[1]); })
@@ -148,6 +152,7 @@ Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value
       .Case([&](arith::DivFOp) { return b.CreateFDiv(v[0], v[1]); })
       .Case([&](arith::RemFOp) { return b.CreateFRem(v[0], v[1]); })
       .Case([&](arith::NegFOp) { return b.CreateFNeg(v[0]); })
+      // "num": a NaN loses against a number; the other two pass it on.
       .Case([&](arith::MinNumFOp) { return binary(llvm::Intrinsic::minnum); })
       .Case([&](arith::MaxNumFOp) { return binary(llvm::Intrinsic::maxnum); })
       .Case([&](arith::MinimumFOp) { return binary(llvm::Intrinsic::minimum); })
@@ -162,6 +167,7 @@ Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value
       .Case([&](arith::TruncFOp) { return b.CreateFPTrunc(v[0], type()); })
       .Case([&](arith::SIToFPOp) { return b.CreateSIToFP(v[0], type()); })
       .Case([&](arith::UIToFPOp) { return b.CreateUIToFP(v[0], type()); })
+      // Poison outside of the range: lowering never uses such a result.
       .Case([&](arith::FPToSIOp) { return b.CreateFPToSI(v[0], type()); })
       .Case([&](arith::FPToUIOp) { return b.CreateFPToUI(v[0], type()); })
       .Case([&](arith::BitcastOp) { return b.CreateBitCast(v[0], type()); })
@@ -198,6 +204,8 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
       .Case([&](math::RsqrtOp) {
         return b.CreateFDiv(llvm::ConstantFP::get(v[0]->getType(), 1.0), Unary(b, I::sqrt, v[0]));
       })
+      // Multiplications in an order of our own: LLVM's powi promises none, so results could differ
+      // between targets.
       .Case([&](math::FPowIOp) { return pick("kiln_powi_f32", "kiln_powi_f64"); })
       .Case([&](math::IPowIOp) -> Value* {
         llvm::Type* type = v[0]->getType();
@@ -232,6 +240,7 @@ llvm::Type* LlvmType(mlir::Type type, llvm::LLVMContext& context) {
   if (type.isF16()) return llvm::Type::getHalfTy(context);
   if (type.isF32()) return llvm::Type::getFloatTy(context);
   if (type.isF64()) return llvm::Type::getDoubleTy(context);
+  // Signless: ops say whether they are signed.
   return llvm::Type::getIntNTy(context, type.getIntOrFloatBitWidth());
 }
 

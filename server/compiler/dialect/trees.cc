@@ -20,6 +20,7 @@ llvm::SmallVector<int64_t> TreeAttr::getPath(int64_t node) const {
 }
 
 int64_t TreeAttr::getLastSparse(int64_t node) const {
+  // The root is dense, and stands for "none".
   while (node != 0 && !getNode(node).isSparse()) node = getNode(node).getParent();
   return node;
 }
@@ -155,6 +156,8 @@ static LogicalResult VerifyOver(mlir::Operation* op, std::optional<int64_t> over
                                 mlir::ValueRange indices) {
   TreeFieldAttr field = FieldOf(op, over.value_or(-1));
   if (!field) return mlir::failure();
+  // The loop's arguments are the field's indices, even those that no level divides: they are 0
+  // then.
   if (indices.size() != static_cast<size_t>(field.getNumAxes())) {
     return op->emitOpError("has ") << indices.size() << " indices, not " << field.getNumAxes();
   }
