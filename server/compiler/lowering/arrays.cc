@@ -7,6 +7,8 @@ namespace kiln {
 namespace {
 
 // Of the 8 MiB of a thread's stack.
+// Half: the rest is for calls, the runtime and other variables. Beyond the end of a stack the
+// process dies.
 constexpr uint64_t kMostArrayBytes = uint64_t{4} << 20;
 
 }  // namespace

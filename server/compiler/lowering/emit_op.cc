@@ -21,8 +21,10 @@ namespace arith = mlir::arith;
 namespace math = mlir::math;
 
 // Powers up to this are written out as multiplications.
+// At most eight of them, for 31: four squares and four products. A call costs more than that.
 constexpr int64_t kMaxExpandedPower = 32;
 
+// The type of a count of an operand's bits: of the same width, without a sign.
 Scalar AsUnsigned(Scalar s) {
   switch (s) {
     case proto::I8:
@@ -66,6 +68,8 @@ class Emitter {
   }
 
  private:
+  // createOrFold everywhere: constants fold at once, so that matchPattern sees them in the ops that
+  // follow.
   template <typename Op>
   Value F(Value x) {
     return b_.createOrFold<Op>(loc_, x, fast_);
@@ -125,6 +129,7 @@ class Emitter {
 };
 
 Value Emitter::Neg(Value x) {
+  // Modulo 2 a number is its own negative.
   if (scalar_ == proto::U1) return x;
   return is_float() ? F<arith::NegFOp>(x) : I<arith::SubIOp>(Number(0), x);
 }
@@ -137,6 +142,7 @@ Value Emitter::Abs(Value x) {
 // NaN has magnitude bits above infinity's, infinity exactly those.
 Value Emitter::ClassOfBits(Value x, CmpIPredicate versus_infinity) {
   if (!is_float()) return EmitConstant(b_, loc_, proto::U1, 0);
+  // On bits, not by comparing x with itself: under fast math LLVM assumes that there is no NaN.
   Emitter bits = AsInteger();
   const Value magnitude = I<arith::AndIOp>(ToBits(x), bits.Bits((uint64_t{1} << (bits_ - 1)) - 1));
   return CmpI(versus_infinity, magnitude, bits.Bits(exponent_mask()));
@@ -153,6 +159,7 @@ Value Emitter::Frexp(Value x, bool mantissa) {
   const Value raw = ToBits(x);
   const Value is_small =
       CmpI(CmpIPredicate::eq, I<arith::AndIOp>(raw, bits.Bits(mask)), bits.Bits(0));
+  // Without fast math, which could treat denormals as zero.
   const Value scaled = ToBits(b_.createOrFold<arith::MulFOp>(
       loc_, x, Number(std::ldexp(1.0, shift + 1)), arith::FastMathFlags::none));
   const Value normal = Select(is_small, scaled, raw);
@@ -161,6 +168,7 @@ Value Emitter::Frexp(Value x, bool mantissa) {
   const Value has_exponent = I<arith::AndIOp>(CmpI(CmpIPredicate::ne, magnitude, bits.Bits(0)),
                                               CmpI(CmpIPredicate::ult, magnitude, bits.Bits(mask)));
   if (mantissa) {
+    // The exponent field of numbers from 0.5 to below 1.
     const uint64_t half = static_cast<uint64_t>(bias - 1) << shift;
     const Value m =
         I<arith::OrIOp>(I<arith::AndIOp>(normal, bits.Bits(~mask & (~uint64_t{0} >> (64 - bits_)))),
@@ -189,6 +197,7 @@ Value Emitter::Arithmetic(proto::Op op, Value x, Value y) {
 Value Emitter::Divide(proto::Op op, Value x, Value y) {
   const bool remainder = op == proto::OP_MOD || op == proto::OP_RAW_MOD;
   if (is_float()) {
+    // C's fmod: the sign is that of x. Python's modulo below has the sign of y.
     if (op == proto::OP_RAW_MOD) return F<arith::RemFOp>(x, y);
     const Value quotient = F<arith::DivFOp>(x, y);
     if (op == proto::OP_RAW_DIV || op == proto::OP_TRUEDIV) return quotient;
@@ -197,7 +206,9 @@ Value Emitter::Divide(proto::Op op, Value x, Value y) {
   }
   llvm::APInt divisor;
   if (mlir::matchPattern(y, mlir::m_ConstantInt(&divisor))) {
+    // Division by zero is defined: integers give 0, in every kernel and on every target.
     if (divisor.isZero()) return Number(0);
+    // Negative constants are rare, and take the general way.
     if (!is_signed() || divisor.isStrictlyPositive()) return DivideByConstant(op, x, divisor);
   }
   return is_signed() ? DivideSigned(op, x, y) : DivideUnsigned(op, x, y);
@@ -212,12 +223,14 @@ Value Emitter::DivideByConstant(proto::Op op, Value x, const llvm::APInt& diviso
   if (is_signed() && !floor) {
     return remainder ? I<arith::RemSIOp>(x, y) : I<arith::DivSIOp>(x, y);
   }
+  // Shifts and masks round down for negative x as well, just as floor division does.
   if (divisor.isPowerOf2()) {
     if (remainder) return I<arith::AndIOp>(x, Bits(divisor.getZExtValue() - 1));
     const Value count = Bits(divisor.logBase2());
     return is_signed() ? I<arith::ShRSIOp>(x, count) : I<arith::ShRUIOp>(x, count);
   }
   if (!is_signed()) return remainder ? I<arith::RemUIOp>(x, y) : I<arith::DivUIOp>(x, y);
+  // All ones for negative x, so that XOr is the complement or nothing.
   const Value sign = I<arith::ShRSIOp>(x, Bits(bits_ - 1));
   const Value quotient = I<arith::XOrIOp>(I<arith::DivUIOp>(I<arith::XOrIOp>(x, sign), y), sign);
   return remainder ? I<arith::SubIOp>(x, I<arith::MulIOp>(quotient, y)) : quotient;
@@ -234,6 +247,7 @@ Value Emitter::DivideSigned(proto::Op op, Value x, Value y) {
   const Value quotient = I<arith::DivSIOp>(x, safe);
   const Value rest = I<arith::SubIOp>(x, I<arith::MulIOp>(quotient, safe));
   // The remainder of a division by 1 is 0, which is correct for both.
+  // Rest and divisor have different signs: truncation has rounded up.
   const Value differs = CmpI(CmpIPredicate::slt, I<arith::XOrIOp>(rest, safe), zero);
   const Value round_down = I<arith::AndIOp>(CmpI(CmpIPredicate::ne, rest, zero), differs);
   if (remainder) {
@@ -268,6 +282,7 @@ Value Emitter::Power(Value x, Value y) {
     llvm::APInt constant;
     if (mlir::matchPattern(y, mlir::m_ConstantInt(&constant))) {
       const llvm::APInt magnitude = is_signed() ? constant.abs() : constant;
+      // Also for 0 ** 0, as in Python.
       if (magnitude.isZero()) return Number(1);
       if (magnitude.ule(kMaxExpandedPower)) return ExpandPower(x, magnitude.getZExtValue());
     }
@@ -276,6 +291,7 @@ Value Emitter::Power(Value x, Value y) {
   llvm::APFloat constant(0.0);
   if (mlir::matchPattern(y, mlir::m_ConstantFloat(&constant))) {
     bool exact;
+    // To f64, which has every value of the narrower types.
     constant.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
     const double exponent = constant.convertToDouble();
     if (exponent == 0) return Number(1);
@@ -287,6 +303,7 @@ Value Emitter::Power(Value x, Value y) {
     if (exponent == 0.5 && options_.fast_math) return F<math::SqrtOp>(x);
   } else if (auto cast = y.getDefiningOp<arith::SIToFPOp>();
              cast && options_.fast_math && cast.getIn().getType().isInteger(32)) {
+    // An integer that is not constant: multiplications are faster than pow, but round otherwise.
     return F<math::FPowIOp>(x, cast.getIn());
   }
   return F<math::PowFOp>(x, y);
@@ -294,6 +311,7 @@ Value Emitter::Power(Value x, Value y) {
 
 Value Emitter::Shift(proto::Op op, Value x, Value y) {
   if (scalar_ == proto::U1) return x;  // modulo width 1: by nothing
+  // Modulo the width, as processors do it: a larger count would be poison.
   const Value count = I<arith::AndIOp>(y, Number(bits_ - 1));
   if (op == proto::OP_SHL) return I<arith::ShLIOp>(x, count);
   return op == proto::OP_SHR && is_signed() ? I<arith::ShRSIOp>(x, count)
@@ -306,6 +324,7 @@ Value Emitter::Compare(proto::Op op, Value x, Value y) {
     CmpIPredicate signed_ints, unsigned_ints;
   };
   static constexpr Row kRows[] = {
+      // Ordered: comparisons with NaN are false, except "not equal".
       {CmpFPredicate::OLT, CmpIPredicate::slt, CmpIPredicate::ult},
       {CmpFPredicate::OLE, CmpIPredicate::sle, CmpIPredicate::ule},
       {CmpFPredicate::OGT, CmpIPredicate::sgt, CmpIPredicate::ugt},
@@ -476,6 +495,7 @@ Value Emitter::ToUnsigned(Value x, Scalar to) {
   const Scalar as_signed = to == proto::U32 ? proto::I32 : proto::I64;
   const Value half = Number(std::ldexp(1.0, ScalarBits(to) - 1));
   const Value upper = CmpF(CmpFPredicate::OGE, x, half);
+  // Exact, as both are multiples of the same power of two.
   const Value shifted = b_.createOrFold<arith::SubFOp>(loc_, x, half, arith::FastMathFlags::none);
   const Value low = ToInteger(Select(upper, shifted, x), as_signed);
   const Value top = EmitConstant(b_, loc_, to, uint64_t{1} << (ScalarBits(to) - 1));
@@ -486,6 +506,7 @@ Value Emitter::ToUnsigned(Value x, Scalar to) {
 // Whether the op is emitted on halves. All others are emitted on f32, widened and narrowed once
 // for the whole op.
 bool HalfIsEnough(proto::Op op) {
+  // These give what f32 would, rounded once, or round nothing.
   switch (op) {
     case proto::OP_NEG:
     case proto::OP_ABS:
@@ -520,6 +541,7 @@ mlir::Type ValueType(mlir::MLIRContext* context, Scalar scalar) {
   }
 }
 
+// A byte for u1: no smaller unit has an address.
 mlir::Type MemoryType(mlir::MLIRContext* context, Scalar scalar) {
   return scalar == proto::U1 ? mlir::IntegerType::get(context, 8) : ValueType(context, scalar);
 }
@@ -528,6 +550,7 @@ Value EmitConstant(mlir::OpBuilder& b, mlir::Location loc, Scalar scalar, uint64
   const mlir::Type type = ValueType(b.getContext(), scalar);
   const llvm::APInt value(64, bits);
   if (auto f = llvm::dyn_cast<mlir::FloatType>(type)) {
+    // From the bits, so that NaNs and signed zeros stay what they are.
     const llvm::APFloat number(f.getFloatSemantics(), value.trunc(f.getWidth()));
     return b.create<arith::ConstantOp>(loc, b.getFloatAttr(f, number));
   }
@@ -540,6 +563,7 @@ Value EmitNumber(mlir::OpBuilder& b, mlir::Location loc, Scalar scalar, double v
   if (llvm::isa<mlir::FloatType>(type)) {
     return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value));
   }
+  // Two ways, since neither integer type has the values of the other.
   const uint64_t bits =
       value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
   return EmitConstant(b, loc, scalar, bits);
@@ -576,6 +600,7 @@ Value EmitCast(mlir::OpBuilder& b, mlir::Location loc, Scalar from, Scalar to, V
                const EmitOptions& options) {
   if (from == to) return x;
   Emitter e(b, loc, from, options);
+  // Not zero is true: taking the lowest bit would make 2 false.
   if (to == proto::U1) return e.Truth(x);
   const mlir::Type type = ValueType(b.getContext(), to);
   const int from_bits = ScalarBits(from), to_bits = ScalarBits(to);
@@ -589,6 +614,7 @@ Value EmitCast(mlir::OpBuilder& b, mlir::Location loc, Scalar from, Scalar to, V
   }
   if (!IsFloat(from)) {
     if (to_bits < from_bits) return b.createOrFold<arith::TruncIOp>(loc, type, x);
+    // The same bits: types of the IR have no sign.
     if (to_bits == from_bits) return x;
     return IsSignedInt(from) ? b.createOrFold<arith::ExtSIOp>(loc, type, x)
                              : b.createOrFold<arith::ExtUIOp>(loc, type, x);

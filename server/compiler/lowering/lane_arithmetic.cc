@@ -26,6 +26,8 @@ mlir::Value LaneArithmetic::Make(mlir::Value x, mlir::Value y) {
   if (x == zero_ || x == ones_) std::swap(x, y);
   mlir::Value made = c_.CreateOrFold<Op>(x, y);
   llvm::APInt constant;
+  // All constants here are all zeros or all ones. One value each, so that later folds compare
+  // pointers.
   if (!mlir::matchPattern(made, mlir::m_ConstantInt(&constant))) return made;
   return constant.isZero() ? zero_ : ones_;
 }
@@ -34,6 +36,7 @@ mlir::Value LaneArithmetic::Make(mlir::Value x, mlir::Value y) {
 
 std::optional<LaneNumber> LaneArithmetic::Constant(Scalar scalar, uint64_t bits) {
   if (!IsInt(scalar) && scalar != proto::U1) return std::nullopt;
+  // Drops what is above the type's bits, then extends by the sign.
   const int unused = 64 - ScalarBits(scalar);
   const uint64_t top = bits << unused;
   const bool negative = IsSignedInt(scalar) && (top >> 63) != 0;
@@ -63,6 +66,7 @@ std::optional<LaneNumber> LaneArithmetic::Limited(LaneNumber number, Scalar scal
     number.planes.resize(bits);
     number.is_signed = IsSignedInt(scalar);
   }
+  // Planes known to be 0 cost nothing: sums of few bits stay few planes, whatever the type.
   while (!number.is_signed && !number.planes.empty() && number.planes.back() == zero_) {
     number.planes.pop_back();
   }
@@ -99,6 +103,8 @@ LaneNumber LaneArithmetic::Add(const LaneNumber& x, const LaneNumber& y, bool su
     if (subtracts) b = Not(b);
     mlir::Value half = Xor(a, b);
     sum.planes.push_back(Xor(half, carry));
+    // The last plane's carry is dropped: the sum has a plane more than the operands, so it is not
+    // needed.
     carry = Or(And(a, b), And(half, carry));
   }
   return sum;
@@ -121,6 +127,7 @@ std::optional<LaneNumber> LaneArithmetic::Unary(proto::Op op, Scalar of, const L
     case proto::OP_LOGICAL_NOT:
       return Bit(Not(Truth(x)));
     case proto::OP_BIT_NOT:
+      // The complement within one bit. -1 - x would be 2 or more planes.
       if (of == proto::U1) return Bit(Not(Plane(x, 0)));
       return Binary(proto::OP_SUB, of, {{ones_}, true}, x);  // -1 - x
     case proto::OP_NEG:
@@ -187,6 +194,8 @@ mlir::Value LaneArithmetic::SumOfLanes(const LaneNumber& x, mlir::Type type) {
   mlir::Value sum = c_.Int(type, 0);
   const unsigned from = type_.getWidth(), to = type.getIntOrFloatBitWidth();
   for (size_t k = 0; k < x.planes.size(); ++k) {
+    // At most the width of the word, so a narrow type may cut it; the sum is right modulo the
+    // type's range.
     mlir::Value ones = c_.Create<mlir::math::CtPopOp>(x.planes[k]);
     if (from < to) ones = c_.Create<arith::ExtUIOp>(type, ones);
     if (from > to) ones = c_.Create<arith::TruncIOp>(type, ones);

@@ -71,6 +71,7 @@ Value QuantBits::Resized(Value integer, unsigned bits, bool is_signed) {
 Value QuantBits::Unsigned(Value word, uint32_t offset, uint32_t bits) {
   const Ops ops{b_, loc_};
   Value low = offset == 0 ? word : ops.Shr(word, WordNumber(offset));
+  // At the top of the word the shift has brought in zeros already.
   return offset + bits == word_.bits() ? low : ops.And(low, WordNumber(Mask(bits)));
 }
 
@@ -79,6 +80,7 @@ Value QuantBits::ReadDigits(Value word, const proto::QuantNumber& number, Value 
   const Ops ops{b_, loc_};
   const uint32_t bits = number.quant().bits();
   uint32_t offset = number.bit_offset();
+  // Elements of a quant array: the offset depends on the index, so it is a value here.
   if (shift) {
     word = ops.Shr(word, offset == 0 ? shift : ops.Add(shift, WordNumber(offset)));
     offset = 0;
@@ -117,6 +119,7 @@ Value QuantBits::Read(Value word, const proto::QuantNumber& number, Value shift)
       }
       return Resized(digits, static_cast<unsigned>(ScalarBits(compute_)), quant.is_signed());
     }
+    // The scale was chosen in the layout; the digits count multiples of it.
     case proto::QuantType::QUANT_FIXED: {
       Value digits = Resized(ReadDigits(word, number, shift), 32, quant.is_signed());
       mlir::Type type = ValueType(b_.getContext(), compute_);
@@ -147,6 +150,7 @@ Value QuantBits::Widen(Value exponent, Value digits, const proto::QuantType& qua
   Value is_zero = ops.Compare(arith::CmpIPredicate::eq, exponent, Int32(0));
   Value number = ops.Select(is_zero, Int32(0), ops.Or(biased, fraction));
   if (!quant.is_signed()) return number;
+  // The sign bit, moved from above the digits to the top of the f32.
   return ops.Or(number, ops.Shl(ops.Shr(digits, Int32(bits)), Int32(31)));
 }
 
@@ -175,6 +179,7 @@ Value QuantBits::WidenShared(Value exponent, Value digits, const proto::QuantTyp
 // --- Writing -----------------------------------------------------------------------
 
 QuantBits::Digits QuantBits::Encode(const proto::QuantNumber& number, Value value) {
+  // Its digits depend on the other numbers of the group, so WriteShared makes them.
   if (number.shared_exponent()) return {};
   switch (number.quant().kind()) {
     case proto::QuantType::QUANT_INT:
@@ -192,6 +197,7 @@ Value QuantBits::EncodeFixed(const proto::QuantNumber& number, Value value) {
   const proto::QuantType& quant = number.quant();
   Value factor = EmitNumber(b_, loc_, compute_, 1.0 / quant.scale());
   Value scaled = b_.create<arith::MulFOp>(loc_, value, factor);
+  // Half away from zero: added with the number's own sign, then truncated by the cast.
   Value half = b_.create<mlir::math::CopySignOp>(loc_, EmitNumber(b_, loc_, compute_, 0.5), scaled);
   Value rounded = b_.create<arith::AddFOp>(loc_, scaled, half);
   const bool wide = !quant.is_signed() && quant.bits() == 32;
@@ -211,6 +217,7 @@ QuantBits::Digits QuantBits::Narrow(Value value, const proto::QuantType& quant) 
   const Ops ops{b_, loc_};
   const uint32_t bits = DigitBits(quant);
   Value f32 = b_.createOrFold<arith::BitcastOp>(loc_, b_.getI32Type(), value);
+  // Without the sign, which is put back at the end.
   Value rounded = ops.And(f32, Int32(0x7fffffff));
   if (bits < kFractionBits) rounded = ops.Add(rounded, Int32(1u << (kFractionBits - 1 - bits)));
   Value exponent = ops.Shr(rounded, Int32(kFractionBits));
@@ -254,6 +261,7 @@ Value QuantBits::NarrowShared(Value f32, Value exponent, const proto::QuantType&
     magnitude = ops.Add(magnitude, Int32(1u << (rest - 1)));
     magnitude = ops.Shr(ops.Min(magnitude, Int32(2 * kLeadingOne - 1)), Int32(rest));
   }
+  // The number is larger than the group's exponent can express: the largest digits.
   Value over = ops.Compare(arith::CmpIPredicate::ugt, own, exponent);
   magnitude = ops.Select(over, Int32(Mask32(bits)), magnitude);
   Value nothing = ops.Compare(arith::CmpIPredicate::eq, own, Int32(0));

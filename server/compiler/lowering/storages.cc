@@ -5,6 +5,8 @@
 namespace kiln {
 
 int64_t Storages::AxisOffset(int storage, int64_t axis) const {
+  // The attribute of a quant array describes words, so offsets of cells are those of the
+  // descriptor.
   if (const proto::Storage* of = quant_arrays[storage]) {
     const auto& offset = of->has_dense() ? of->dense().index_offset() : of->tree().index_offset();
     return offset.empty() ? 0 : offset[static_cast<int>(axis)];
@@ -29,6 +31,7 @@ const proto::Storage* Storages::BitArray(int storage) const {
   if (of == nullptr || of->word().digits_size() != 1) return nullptr;
   const proto::Word& word = of->word();
   const proto::QuantType& quant = word.components(0).quant();
+  // Only then is a word a vector of bits, one for each iteration of a lane loop.
   const bool fills = quant.kind() == proto::QuantType::QUANT_INT && quant.bits() == 1 &&
                      word.components_size() == 1 && word.digits(0).extent() == word.bits();
   return fills ? of : nullptr;
@@ -41,12 +44,14 @@ bool Storages::MayAlias(int storage, int other) const {
     auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(attributes[position]);
     return dense ? dense.getAlias() : ndarray ? ndarray.getAlias() : tree ? tree.getAlias() : 0;
   };
+  // Set 0 has no other members: such a storage overlaps nothing.
   return set_of(storage) != 0 && set_of(storage) == set_of(other);
 }
 
 bool Storages::IsContiguous(int storage, uint64_t first, uint64_t count) const {
   if (auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(attributes[storage])) return !ndarray.getSoa();
   const std::vector<uint32_t>& run = runs[storage];
+  // Runs are numbered in order, so equal ends mean that all in between are of the same run.
   return run[first] == run[first + count - 1];
 }
 
