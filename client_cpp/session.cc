@@ -41,8 +41,10 @@ namespace {
 
 // The server ends a job at its deadline and reports that. The client waits this much longer.
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(2);
+// For requests without a compilation: a daemon that takes longer hangs.
 constexpr absl::Duration kControlTimeout = absl::Seconds(10);
 // The approximate limit on the bytes that Prefetch keeps.
+// A program may name thousands of kernels, and use few of them.
 constexpr size_t kMaxPrefetchBytes = size_t{64} << 20;
 
 // The parent span of this process's requests: $TRACEPARENT (W3C Trace Context for processes), or
@@ -411,6 +413,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, 
     }
     if (!result.found()) return absl::NotFoundError("no such entry");
     ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
+    // The daemon checked it too, but by its own configuration.
     if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
     outcome.tier = result.tier();
     loaded = disk_.LoadSent(result.entry(), entry);
@@ -480,6 +483,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
     outcome.digest = job.key.Hex();
     outcome.tier = "disk";
     outcome.compile_seconds = known->compile_seconds();
+    // A warm-up counts as a use: entries that it names must not be evicted first.
     disk_.Touch(job.key);
   } else {
     Digest compiler = job.compiler;
@@ -620,6 +624,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   for (auto& stage : *reply.mutable_stages()) outcome.stages.push_back(std::move(stage));
   outcome.digest = job.key.Hex();
   if (reply.entry().empty()) {
+    // Errors of the user's program are an outcome, not a failure of compiling.
     if (HasErrors(outcome)) return outcome;
     return absl::InternalError("the compiler made neither code nor a diagnostic");
   }

@@ -13,12 +13,14 @@
 namespace kiln {
 namespace {
 
+// A hundred times what it is; a larger file is not ours.
 constexpr off_t kMaxStatsBytes = 1 << 16;
 
 absl::Status WriteFile(const std::string& path, const std::string& bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
   const ssize_t written = write(fd, bytes.data(), bytes.size());
+  // close may change it.
   const int error = errno;
   close(fd);
   if (written < 0) return absl::ErrnoToStatus(error, path);
@@ -68,6 +70,7 @@ uint64_t Counters::Load(const std::string& path) {
   struct stat st;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > kMaxStatsBytes) return 0;
   std::string bytes(st.st_size, '\0');
+  // Without statistics the daemon starts from zero; they are not worth refusing to start.
   if (pread(fd, &bytes[0], bytes.size(), 0) != st.st_size) return 0;
   proto::SavedStats saved;
   if (!saved.ParseFromString(bytes)) return 0;
@@ -81,6 +84,8 @@ absl::Status Counters::Save(const std::string& path, const proto::StatsReply& to
   proto::SavedStats saved;
   *saved.mutable_totals() = totals;
   saved.set_hit_log_offset(hit_log_offset);
+  // Renamed into place: a reader sees the old totals or the new ones. The offset in the hit log is
+  // part of the file, so that no hit counts twice after a crash.
   const std::string temp = absl::StrCat(path, ".", getpid());
   absl::Status status = WriteFile(temp, saved.SerializeAsString());
   if (status.ok() && rename(temp.c_str(), path.c_str()) != 0) {

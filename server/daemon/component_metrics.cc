@@ -10,6 +10,7 @@
 namespace kiln {
 namespace {
 
+// From /proc: what operators see in `ps` and what limits of a container count.
 double ResidentBytes() {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -37,17 +38,21 @@ double OpenFiles() {
   return count;
 }
 
+// Copied when metrics are collected: the components count for themselves, without a second counter
+// at each event.
 void WriteCache(const WatchedComponents& rooms) {
   Metrics& metrics = Metrics::Get();
   for (const ArtifactStore* tier : rooms.tiers) {
     const StoreStats stats = tier->stats();
     metrics.gauge("kiln_cache_entries", tier->name())->Set(static_cast<double>(stats.entries));
     metrics.gauge("kiln_cache_bytes", tier->name())->Set(static_cast<double>(stats.bytes));
+    // Set and not added: the component has the sum.
     metrics.counter("kiln_cache_evictions_total", tier->name())
         ->SetElsewhere(static_cast<double>(stats.evictions));
     metrics.counter("kiln_cache_corrupt_total", tier->name())
         ->SetElsewhere(static_cast<double>(stats.corrupt));
   }
+  // Counts without waiting for the disk, so that metrics come even if it hangs.
   const proto::StatsReply totals = rooms.housekeeper->Counted();
   for (const auto& [tier, hits] : totals.hits_by_tier()) {
     metrics.counter("kiln_cache_hits_total", tier)->SetElsewhere(static_cast<double>(hits));

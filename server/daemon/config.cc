@@ -24,6 +24,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
 
+// Far beyond any configuration: bounds what a wrong path, such as that of a log, makes us read.
 constexpr uint64_t kMaxConfigBytes = 16 << 20;
 
 // The fields that a section must have if it is present.
@@ -31,6 +32,7 @@ struct Required {
   const char* section;
   const char* field;
 };
+// Not `required` in the schema: the parser's own message would name neither file nor line.
 constexpr Required kRequired[] = {
     {"execution", "server"},      {"execution.server", "address"},
     {"service", "listen"},        {"tier.http", "url"},
@@ -43,6 +45,7 @@ struct Bound {
   const char* path;
   uint64_t most;
 };
+// Larger numbers are typing errors, and would overflow or exhaust something only under load.
 constexpr Bound kBounds[] = {
     {"limits.connections", 1 << 16},  {"limits.running", 1 << 20},
     {"service.anonymous_rights", 15}, {"service.connection_seconds", 1 << 20},
@@ -54,6 +57,7 @@ constexpr Bound kBounds[] = {
 bool IsHostAndPort(absl::string_view address) {
   const size_t colon = address.rfind(':');
   uint32_t port;
+  // Port 0 is allowed: the system chooses one.
   return colon != absl::string_view::npos && colon > 0 &&
          absl::SimpleAtoi(address.substr(colon + 1), &port) && port < 65536;
 }
@@ -67,6 +71,7 @@ bool IsPath(const FieldDescriptor& field) {
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
+    // The later ones often follow from the first.
     if (text_.empty()) text_ = absl::StrCat(line + 1, ":", column + 1, ": ", message);
   }
   const std::string& text() const { return text_; }
@@ -113,6 +118,7 @@ class Checker {
     // The field exists for greetings of clients. In a file, keys are in one place.
     if (path == "tier.upstream.trusted_key") return wrong("give trust.key_file instead");
     if (!IsText(*message, *field, index)) return wrong("not UTF-8");
+    // The entries are pairs of texts, which are checked above; they have no fields with rules.
     if (field->is_map()) return absl::OkStatus();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       Message* inner = Inner(message, field, index);
@@ -182,6 +188,7 @@ class Checker {
     const auto* reflection = message->GetReflection();
     if (index < 0) {
       const std::string path = reflection->GetString(*message, field);
+      // An empty path would become the directory; ListFields names only fields that are set.
       if (path[0] != '/') reflection->SetString(message, field, directory_ + path);
     } else {
       const std::string path = reflection->GetRepeatedString(*message, field, index);
@@ -198,6 +205,7 @@ class Checker {
 // Makes paths absolute, since the daemon changes its directory.
 absl::StatusOr<std::string> Absolute(const std::string& path) {
   char resolved[PATH_MAX];
+  // Links resolved: files beside the configuration are beside the real one.
   if (realpath(path.c_str(), resolved) == nullptr) return absl::ErrnoToStatus(errno, path);
   return std::string(resolved);
 }

@@ -17,6 +17,8 @@
 namespace kiln {
 namespace {
 
+// Descriptors of the starter without CLOEXEC: a daemon that holds them keeps pipes and locks of the
+// program open.
 void CloseAllBut(std::vector<int> keep) {
   std::sort(keep.begin(), keep.end());
   unsigned from = 3;
@@ -28,6 +30,7 @@ void CloseAllBut(std::vector<int> keep) {
   syscall(SYS_close_range, from, ~0u, 0);
 }
 
+// The variables of whichever program happened to start the daemon must not decide for all others.
 void CleanEnvironment() {
   std::vector<std::string> kept;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -52,9 +55,11 @@ void ForgetStartersLimits() {
        {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC}) {
     rlimit limit;
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == limit.rlim_max) continue;
+    // Only up to the hard limit, which is the system's and not the starter's.
     limit.rlim_cur = limit.rlim_max;
     setrlimit(resource, &limit);
   }
+  // The program may be pinned to few processors; the daemon serves all programs.
   cpu_set_t all;
   memset(&all, 0xff, sizeof all);
   sched_setaffinity(0, sizeof all, &all);
@@ -66,13 +71,16 @@ void Detach(const std::vector<int>& keep) {
     perror("kilnd: fork");
     _exit(1);
   }
+  // Without destructors and buffers, which the child has too.
   if (child > 0) _exit(0);
+  // Away from the terminal: Ctrl-C and hang-ups of the program's session are not the daemon's.
   setsid();
   for (int sig = 1; sig < NSIG; ++sig) signal(sig, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (chdir("/") != 0) perror("kilnd: chdir /");
+  // Files of the daemon are its user's alone, whatever the starter allowed.
   umask(077);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);

@@ -13,8 +13,10 @@
 namespace kiln {
 namespace {
 
+// What a crash loses: the hits and times of use of one round.
 constexpr absl::Duration kRound = absl::Seconds(5);
 constexpr absl::Duration kScanPatience = absl::Seconds(2);
+// `kiln top` asks each second; more often than that is not worth reading directories.
 constexpr absl::Duration kScanAge = absl::Seconds(1);
 constexpr absl::Duration kTrimAge = absl::Minutes(10);
 constexpr int kBackgroundNice = 10;
@@ -50,6 +52,7 @@ void Housekeeper::Start() {
 
 void Housekeeper::Nudge() {
   absl::MutexLock lock(&mutex_);
+  // Any number of calls is one round.
   nudged_ = true;
 }
 

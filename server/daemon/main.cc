@@ -62,6 +62,7 @@ namespace {
 
 // Clients' records of kernels may take this fraction of the entries' budget, in addition to it.
 constexpr uint64_t kWarmShare = 8;
+// Longer than another daemon takes to drain: its lock is then free.
 constexpr absl::Duration kStartPatience = absl::Seconds(15);
 // From the signal to the end; the last part is for clients on the local socket.
 constexpr absl::Duration kDrainPatience = absl::Seconds(9);
@@ -79,6 +80,7 @@ constexpr uint64_t kMostKeptByFront = uint64_t{16} << 20;
 void TameMalloc() {
   // glibc makes an arena per thread, up to eight per core, and none of them shrinks.
   mallopt(M_ARENA_MAX, 2);
+  // Large messages get pages of their own, which are returned when they are freed.
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
@@ -228,6 +230,7 @@ bool NamesUs(const std::string& pid_path) {
 
 // Keeps files that belong to a successor by now, or to another machine.
 void RemoveNames(const SingleInstance& instance, const std::string& pid_path) {
+  // A manager's socket stays: it starts the next daemon at the next connection.
   if (HasSocket(instance) && !instance.managed) unlink(instance.socket_path.c_str());
   if (instance.lock_fd >= 0 && NamesUs(pid_path)) unlink(pid_path.c_str());
 }
@@ -236,6 +239,7 @@ void WritePid(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   const std::string text = absl::StrCat(getpid(), "\n");
+  // Only people and tools read it, so a full disk is no reason not to serve.
   if (write(fd, text.data(), text.size()) < 0) Log("cannot write ", path);
   close(fd);
 }
@@ -273,6 +277,7 @@ class Confinement {
   void Note(const proto::HelloReply& worker) {
     absl::MutexLock lock(&mutex_);
     for (const proto::HelloReply::Gap& gap : worker.gaps()) {
+      // Each worker reports the same gaps; there may be hundreds in a day.
       if (!known_.insert(gap.name()).second) continue;
       Log("warning: workers are confined less than they should be: ", gap.text());
       Metrics::Get().gauge("kiln_worker_gaps", gap.name())->Set(1);
@@ -335,6 +340,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   Generation generation;
   MemoryStore memory(flags.memory_bytes, [&generation] { generation.Advance(); });
   TieredStore tiers({&memory, &disk});
+  // The order of these objects is that of their use, so destructors run in the reverse one.
   Counters counters;
   const uint64_t warm_bytes = disk_options.read_only ? 0 : flags.cache_bytes / kWarmShare;
   Housekeeper housekeeper(home, &disk, warm_bytes, &tiers, &counters);
@@ -359,6 +365,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   compile_parts.pool = &pool;
   compile_parts.shared = &shared;
   compile_parts.trust = trust;
+  // One attempt, one repetition after a worker died, and the way.
   compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
   CompileService compiles(compile_parts);
 
@@ -502,6 +509,7 @@ int Main(int argc, char** argv) {
   }
   const absl::Status user = CheckUser(*flags);
   if (!user.ok()) Complain(user);
+  // The two that only look may run as root, so that `kiln doctor` works there.
   if (!user.ok() && !flags->check && !flags->try_servers) return 2;
   absl::StatusOr<Home> home = Home::Find(flags->home);
   // Check everything that may fail first: a take-over must not stop a daemon in vain.

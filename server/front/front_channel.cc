@@ -12,6 +12,7 @@
 namespace kiln {
 namespace {
 
+// One socket for each address of the configured name; the kernel's own limit is 253.
 constexpr size_t kMaxFds = 16;
 
 struct Control {
@@ -60,9 +61,11 @@ Message ReceiveWord(int socket) {
   message.msg_control = control.bytes;
   message.msg_controllen = sizeof control.bytes;
   ssize_t got;
+  // CLOEXEC at once: another thread may start a child between two calls.
   while ((got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
   Message received;
+  // The end of the channel gives a message without a word.
   if (got != 1) return received;
   for (const Word word : {Word::kGeneration, Word::kServe, Word::kDrain}) {
     if (byte == static_cast<char>(word)) received.word = word;

@@ -12,6 +12,7 @@ namespace kiln {
 namespace {
 
 // All callers together may have this multiple of one caller's bytes in flight.
+// So that one caller at its limit leaves room for three others.
 constexpr uint64_t kAllTogether = 4;
 constexpr absl::Duration kLookAgain = absl::Milliseconds(5);
 constexpr absl::Duration kComeAgain = absl::Milliseconds(250);
@@ -121,6 +122,8 @@ void Quotas::Account::CountCompile(absl::Time now) {
   if (quotas_->options_.compiles_per_minute == 0) return;
   absl::MutexLock lock(&mutex_);
   Refill(now);
+  // May become negative: the limit is checked before, and compilations that began together all
+  // count.
   compiles_ -= 1;
 }
 
@@ -138,6 +141,7 @@ std::shared_ptr<Quotas::Account> Quotas::Of(const std::string& caller) {
       }
       at = idle ? accounts_.erase(at) : std::next(at);
     }
+    // At twice the number that is left, so that sweeps cost a constant time for each new account.
     sweep_at_ = std::max<size_t>(64, 2 * accounts_.size());
   }
   std::shared_ptr<Account>& account = accounts_[caller];

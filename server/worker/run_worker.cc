@@ -80,6 +80,7 @@ int ClaimStdout() {
 }
 
 std::vector<Gap> Confine(const Flags& flags) {
+  // Reported as a gap, so that `kiln doctor` and metrics show it.
   if (flags.unconfined) return {{"unconfined", "nothing is given up (workers.unconfined)"}};
   return LockIn();
 }

@@ -24,6 +24,7 @@ struct Object {
   std::string build_id;
 };
 
+// The linker computes it from the whole file, so it changes with any change of the code.
 std::string BuildIdIn(const char* notes, size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(notes);
@@ -44,6 +45,7 @@ int CollectObject(dl_phdr_info* info, size_t, void* out) {
   Object object;
   object.path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
   const std::string file = object.path.substr(object.path.rfind('/') + 1);
+  // Other libraries, such as libc, do not decide what code is generated.
   if (!object.path.empty() && !absl::StartsWith(file, "libLLVM") &&
       !absl::StartsWith(file, "libMLIR")) {
     return 0;
@@ -79,6 +81,7 @@ absl::StatusOr<CompilerIdRecord> IdentifySelf() {
       return absl::FailedPreconditionError(
           absl::StrCat(path, " has no GNU build id, so its code has no identity"));
     }
+    // With the length, so that two lists of ids never have the same bytes.
     const char length = static_cast<char>(object.build_id.size());
     hash.Update({&length, 1}).Update(object.build_id);
     record.files.push_back(path);

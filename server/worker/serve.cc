@@ -51,10 +51,13 @@ absl::StatusOr<std::string> CompileBody(const WorkerOptions& options, const std:
 absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
                                            const proto::CompileRequest& request) {
   const absl::Time start = SteadyNow();
+  // The daemon checks this too. The worker is the last one before the compiler, and may be run by a
+  // cluster.
   if (request.unit().size() > kMaxUnitBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a compile unit of ", request.unit().size(),
                                                    " bytes; at most ", kMaxUnitBytes));
   }
+  // Only the canonical form: two forms of one unit would have two keys.
   ASSIGN_OR_RETURN(const proto::CompileUnit unit, ParseCanonical(request.unit()));
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
@@ -69,6 +72,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
     *reply.add_diagnostics() = std::move(diagnostic);
   }
   for (proto::StageReport& stage : product.stages) *reply.add_stages() = std::move(stage);
+  // Without code there were errors, and nothing to keep.
   if (!product.payload.empty()) {
     product.info.set_compile_seconds(seconds);
     product.info.set_compiler(options.compiler_id.Hex());
@@ -87,6 +91,7 @@ absl::Status Serve(const WorkerOptions& options) {
   while (true) {
     absl::StatusOr<Frame> frame = ReadFrame(options.in);
     if (!frame.ok()) {
+      // The end of the stream between two frames is how a worker is told to end.
       return absl::IsUnavailable(frame.status()) ? absl::OkStatus() : frame.status();
     }
     // Warm up and confine the process before the reply: the pool then knows that this worker is

@@ -32,9 +32,11 @@ constexpr absl::Duration kHealthy = absl::Minutes(1);
 void Front::Start() {
   {
     absl::MutexLock lock(&mutex_);
+    // Not configured.
     if (listener_.address().empty()) return;
   }
   Serves(false);
+  // A thread for each front: it waits for a process, which has no descriptor of our own loop.
   thread_ = std::thread([this] { Watch(); });
 }
 
@@ -53,6 +55,7 @@ void Front::LetGo() {
   absl::MutexLock lock(&mutex_);
   stopping_ = true;
   if (pid_ < 0) return;
+  // The front drains and exits by itself; it is the successor's from here on.
   SendWord(channel_, Word::kDrain).IgnoreError();
   pid_ = -1;
   // The other end still reads what was sent; RunOnce wakes up.

@@ -19,6 +19,7 @@
 namespace kiln {
 namespace {
 
+// Connections that wait while a front restarts.
 constexpr int kBacklog = 1024;
 constexpr int kFirstManagedFd = 3;
 constexpr int kMaxManagedFds = 16;
@@ -28,6 +29,7 @@ int ListenOn(const addrinfo& address) {
   const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
   const int one = 1;
+  // Connections of an earlier daemon in TIME_WAIT would otherwise block the port for a minute.
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   // A name with addresses of both families has a socket for each.
   if (address.ai_family == AF_INET6 && address.ai_next != nullptr) {
@@ -47,6 +49,7 @@ Listener::Listener(std::string address, std::vector<int>* given) : address_(std:
   const size_t colon = address_.rfind(':');
   if (colon == std::string::npos || !absl::SimpleAtoi(address_.substr(colon + 1), &port)) return;
   std::vector<int> others;
+  // By port: the manager or the predecessor chose the address, perhaps by another name.
   for (const int fd : *given) (port != 0 && PortOf(fd) == port ? fds_ : others).push_back(fd);
   *given = std::move(others);
 }
@@ -91,6 +94,7 @@ std::vector<int> SocketsOfManager() {
   const char* count = getenv("LISTEN_FDS");
   int process = 0, sockets = 0;
   if (pid != nullptr && count != nullptr && absl::SimpleAtoi(pid, &process) &&
+      // LISTEN_PID is checked because the variables are inherited by all descendants of a service.
       process == getpid() && absl::SimpleAtoi(count, &sockets)) {
     for (int fd = kFirstManagedFd; fd < kFirstManagedFd + sockets && sockets <= kMaxManagedFds;
          ++fd) {
