@@ -85,6 +85,75 @@ bool SameStrides(const Chain& a, const Chain& b) {
                     [](const auto& x, const auto& y) { return x.stride() == y.stride(); });
 }
 
+// The bases of a field: one for each node whose cells hold components.
+struct Bases {
+  std::vector<Chain> chains;
+  std::vector<uint64_t> first_bit;                        // of the components in each cell
+  std::vector<std::pair<uint32_t, uint64_t>> components;  // base, bit in its cell
+};
+
+absl::StatusOr<Bases> BasesOf(const TreeLayout& layout, const std::vector<int>& places) {
+  Bases bases;
+  for (const int place : places) {
+    const auto [cell, offset] = layout.shape().CellOf(place);
+    auto chain = std::find_if(bases.chains.begin(), bases.chains.end(),
+                              [cell = cell](const Chain& c) { return c.cell == cell; });
+    const auto base = static_cast<uint32_t>(chain - bases.chains.begin());
+    if (chain == bases.chains.end()) {
+      ASSIGN_OR_RETURN(Chain made,
+                       DescribeChain(layout, cell, InverseAxes(layout.VirtualAxes(place))));
+      if (!bases.chains.empty() && !SameDigits(bases.chains[0], made)) {
+        return absl::InvalidArgumentError(
+            "components of one field are in arrays of different shapes");
+      }
+      bases.chains.push_back(std::move(made));
+      // Larger than any offset; the minimum below replaces it.
+      bases.first_bit.push_back(~uint64_t{0});
+    }
+    bases.components.emplace_back(base, 8 * offset);
+    bases.first_bit[base] = std::min(bases.first_bit[base], 8 * offset);
+  }
+  MergeDigits(&bases.chains);
+  return bases;
+}
+
+void WriteBases(const Bases& bases, proto::DenseStorage* dense) {
+  const std::vector<Chain>& chains = bases.chains;
+  dense->set_num_bases(static_cast<uint32_t>(chains.size()));
+  dense->mutable_digits()->Assign(chains[0].digits.begin(), chains[0].digits.end());
+  // Strides of each base only if they differ: the usual field has one set, and a shorter key.
+  if (!std::all_of(chains.begin(), chains.end(),
+                   [&](const Chain& c) { return SameStrides(c, chains[0]); })) {
+    for (const Chain& chain : chains) {
+      proto::Strides* strides = dense->add_base_strides();
+      for (const proto::Digit& digit : chain.digits) strides->add_stride(digit.stride());
+    }
+  }
+  for (const auto& [base, bit] : bases.components) {
+    proto::Component* component = dense->add_components();
+    component->set_base(base);
+    component->set_bit_offset(bit - bases.first_bit[base]);
+  }
+}
+
+// Checks that quantised places are in one word, whose axes all have an index in the field.
+absl::Status CheckWordOf(const TreeLayout& layout, const std::vector<int>& places,
+                         const std::vector<int>& index_of_axis) {
+  const int word = layout[places[0]].parent;
+  for (const int place : places) {
+    if (layout[place].parent != word) {
+      return absl::InvalidArgumentError("components of one quantised field are in several words");
+    }
+  }
+  for (const NodeLayout::Level& level : layout[word].levels) {
+    if (index_of_axis[level.axis] < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("axis ", level.axis, " of the quant array has no index in the field"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 proto::Word TreeLayout::DescribeWord(const std::vector<int>& places,
@@ -133,69 +202,21 @@ absl::StatusOr<TreeLayout::DenseField> TreeLayout::DescribeDense(const std::vect
     }
   }
   const std::vector<int32_t> virtual_axes = VirtualAxes(places[0]);
-
-  // One base per node whose cells hold components.
-  std::vector<Chain> chains;
-  std::vector<uint64_t> first_bit;  // of the components in each cell
-  std::vector<std::pair<uint32_t, uint64_t>> components;
-  for (const int place : places) {
-    const auto [cell, offset] = shape_.CellOf(place);
-    auto chain = std::find_if(chains.begin(), chains.end(),
-                              [cell = cell](const Chain& c) { return c.cell == cell; });
-    const auto base = static_cast<uint32_t>(chain - chains.begin());
-    if (chain == chains.end()) {
-      ASSIGN_OR_RETURN(Chain made, DescribeChain(*this, cell, InverseAxes(VirtualAxes(place))));
-      if (!chains.empty() && !SameDigits(chains[0], made)) {
-        return absl::InvalidArgumentError(
-            "components of one field are in arrays of different shapes");
-      }
-      chains.push_back(std::move(made));
-      // Larger than any offset; the minimum below replaces it.
-      first_bit.push_back(~uint64_t{0});
-    }
-    components.emplace_back(base, 8 * offset);
-    first_bit[base] = std::min(first_bit[base], 8 * offset);
-  }
-  MergeDigits(&chains);
+  ASSIGN_OR_RETURN(const Bases bases, BasesOf(*this, places));
 
   DenseField field;
   *field.storage.mutable_element() = element;
   proto::DenseStorage* dense = field.storage.mutable_dense();
   dense->set_num_axes(static_cast<uint32_t>(virtual_axes.size()));
-  dense->set_num_bases(static_cast<uint32_t>(chains.size()));
-  for (size_t b = 0; b < chains.size(); ++b) {
+  WriteBases(bases, dense);
+  for (size_t b = 0; b < bases.chains.size(); ++b) {
     // The base points to the first component, so that fields at other places of a cell share their
     // kernels.
-    field.base_offsets.push_back(chains[b].offset + first_bit[b] / 8);
-  }
-  dense->mutable_digits()->Assign(chains[0].digits.begin(), chains[0].digits.end());
-  // Strides of each base only if they differ: the usual field has one set, and a shorter key.
-  if (!std::all_of(chains.begin(), chains.end(),
-                   [&](const Chain& c) { return SameStrides(c, chains[0]); })) {
-    for (const Chain& chain : chains) {
-      proto::Strides* strides = dense->add_base_strides();
-      for (const proto::Digit& digit : chain.digits) strides->add_stride(digit.stride());
-    }
-  }
-  for (size_t i = 0; i < components.size(); ++i) {
-    const auto& [base, bit] = components[i];
-    proto::Component* component = dense->add_components();
-    component->set_base(base);
-    component->set_bit_offset(bit - first_bit[base]);
+    field.base_offsets.push_back(bases.chains[b].offset + bases.first_bit[b] / 8);
   }
   if (tree_.nodes(places[0]).type().has_quant()) {
     const std::vector<int> index_of_axis = InverseAxes(virtual_axes);
-    for (const int place : places) {
-      if (shape_[place].parent != shape_[places[0]].parent) {
-        return absl::InvalidArgumentError("components of one quantised field are in several words");
-      }
-    }
-    for (const NodeLayout::Level& level : shape_[shape_[places[0]].parent].levels) {
-      if (index_of_axis[level.axis] < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("axis ", level.axis, " of the quant array has no index in the field"));
-      }
-    }
+    RETURN_IF_ERROR(CheckWordOf(*this, places, index_of_axis));
     *field.storage.mutable_word() = DescribeWord(places, index_of_axis);
   }
   const auto& offsets = tree_.nodes(places[0]).index_offset();
