@@ -27,8 +27,10 @@ absl::StatusOr<MadeTier> MakeUpstream(const proto::Upstream& upstream,
   ASSIGN_OR_RETURN(std::shared_ptr<UpstreamKilnd> kilnd,
                    UpstreamKilnd::Make(upstream, config.compiler()));
   MadeTier made;
+  // Both share one endpoint: one connection, and one check that the builds fit.
   made.store = std::make_unique<UpstreamTier>(kilnd);
   made.compiles = std::make_unique<UpstreamDelegate>(kilnd);
+  // An upstream stores only what it has compiled itself.
   made.takes = false;
   return made;
 }

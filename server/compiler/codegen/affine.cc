@@ -57,6 +57,7 @@ bool Affine::Range(int64_t* low, int64_t* high) const {
   for (const Term& t : terms) {
     // Such bounds mark a leaf of which nothing is known.
     if (t.low > t.high) return false;
+    // Either end may be the lower one: factors can be negative.
     const int64_t a = t.low * t.factor, b = t.high * t.factor;
     *low += std::min(a, b);
     *high += std::max(a, b);
@@ -114,6 +115,7 @@ std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor) {
   return {quotient, rest};
 }
 
+// If so, the division has no work to do: quotient and remainder are known from the terms.
 bool IsRemainder(const Affine& rest, int64_t divisor) {
   int64_t low, high;
   return rest.Range(&low, &high) && low >= 0 && high < divisor;
@@ -130,6 +132,7 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   llvm::Type* type = whole->getType();
   llvm::Value* q;
   llvm::Value* r;
+  // Shifts round down for negative numbers, too.
   if (llvm::isPowerOf2_64(divisor)) {
     q = b.CreateAShr(whole, llvm::Log2_64(divisor));
     r = b.CreateAnd(whole, llvm::ConstantInt::get(type, divisor - 1));
@@ -151,6 +154,7 @@ Affine AffineReader::Read(mlir::Value value,
                           int depth) const {
   Affine result;
   if (Constant(value, &result.constant)) return result;
+  // Loop indices and digits, with the bounds that are known of them.
   if (auto leaf = leaves_.find(value); leaf != leaves_.end()) return leaf->second;
   mlir::Operation* op = value.getDefiningOp();
   if (op != nullptr && depth < kMaxDepth) {
@@ -183,6 +187,7 @@ Affine AffineReader::Read(mlir::Value value,
       return read(0);
     }
   }
+  // The bounds 1 and 0 say that nothing is known.
   result.terms.push_back({emitted.lookup(value), 1, 1, 0});
   return result;
 }

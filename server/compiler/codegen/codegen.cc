@@ -24,6 +24,7 @@ class Stage {
   }
   ~Stage() {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    // Unless Print has set it: printing took the rest.
     if (report_.seconds() == 0) report_.set_seconds(seconds.count());
     stages_->push_back(std::move(report_));
   }
@@ -62,6 +63,7 @@ std::vector<std::string> SymbolsOf(const std::vector<proto::Task>& tasks) {
   for (const proto::Task& task : tasks) {
     for (const std::string& symbol :
          {task.symbol(), task.bounds_symbol(), task.alone_symbol(), task.finish_symbol()}) {
+      // Most tasks have one or two of the four.
       if (!symbol.empty()) symbols.push_back(symbol);
     }
   }
@@ -115,6 +117,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   llvm::SmallVector<char, 0> object;
   {
     std::string assembly;  // before the object: emitting that changes the module
+    // Only for reports: emitting assembly costs as much as emitting the object.
     if (report.print_ir()) {
       ASSIGN_OR_RETURN(assembly, backend->EmitAssembly(*emitted.module));
     }

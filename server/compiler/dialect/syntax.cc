@@ -16,6 +16,7 @@ using Vector = llvm::SmallVector<T, 4>;
 // (%a = %init : f32, ...), the part after `carry`.
 static ParseResult ParseCarried(OpAsmParser& parser, OperationState& result,
                                 Vector<Argument>& arguments) {
+  // Left out where a loop carries nothing, as most do after promotion.
   if (failed(parser.parseOptionalKeyword("carry"))) return mlir::success();
   return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&]() -> ParseResult {
     // The inits are operands, the arguments belong to the region: the text shows both as pairs.
@@ -133,6 +134,7 @@ void FunctionOp::print(OpAsmPrinter& printer) {
   printer << ")";
   llvm::SmallVector<mlir::Type> types(getResults().getAsValueRange<mlir::TypeAttr>());
   printer.printOptionalArrowTypeList(types);
+  // Without those that the text shows in its own way.
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"number", "results"});
   PrintBody(printer, getBodyRegion());
 }

@@ -29,6 +29,7 @@ class Simplifier {
     for (mlir::Block& block : region) {
       mlir::Operation* next = nullptr;
       for (mlir::Operation* op = &block.front(); op; op = next) {
+        // Before the op is simplified, which may erase it.
         next = op->getNextNode();
         for (mlir::Region& inner : op->getRegions()) Simplify(inner);
         if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
@@ -51,6 +52,7 @@ class Simplifier {
     }
     auto then_yield = llvm::dyn_cast<ir::YieldOp>(branch.getThenBlock().getTerminator());
     auto else_yield = llvm::dyn_cast<ir::YieldOp>(branch.getElseBlock().getTerminator());
+    // Both branches leave: there is no result to simplify.
     if (!then_yield && !else_yield) return true;
     if (then_yield && else_yield && then_yield == &branch.getThenBlock().front() &&
         else_yield == &branch.getElseBlock().front()) {
@@ -106,6 +108,7 @@ class Simplifier {
     mlir::Value x = a ? a.getValues()[i] : b.getValues()[i];
     mlir::Value y = b ? b.getValues()[i] : x;
     if (x != y) return {};
+    // A value from within the branch does not exist after it.
     return branch->isProperAncestor(x.getParentRegion()->getParentOp()) ||
                    x.getParentRegion()->getParentOp() == branch
                ? mlir::Value()
@@ -141,6 +144,8 @@ class Simplifier {
       mlir::Value argument = body.getArgument(first_argument + i);
       mlir::Value init = loop->getOperand(first_operand + i);
       const bool unchanged = llvm::all_of(ends, [&](mlir::Operation* end) {
+        // Each iteration passes on what it got, or what the loop began with: the same in both
+        // cases.
         return end->getOperand(i) == argument || end->getOperand(i) == init;
       });
       if (unchanged) {
@@ -180,6 +185,7 @@ class Simplifier {
     for (unsigned i = 0; i < drop.size(); ++i) {
       if (!drop[i]) types.push_back(op->getResult(i).getType());
     }
+    // Results of an op cannot be removed, so a new op takes over its regions.
     mlir::OperationState state(op->getLoc(), op->getName(), op->getOperands(), types,
                                op->getAttrs());
     for (mlir::Region& region : op->getRegions()) state.addRegion()->takeBody(region);

@@ -47,6 +47,7 @@ absl::StatusOr<std::vector<Key>> KeysOf(const proto::LookupRequest& request) {
   for (const std::string& raw : request.digests()) {
     ASSIGN_OR_RETURN(keys.emplace_back(), Key::FromBytes(raw));
   }
+  // The usual look-up of one key needs no set.
   if (keys.size() < 2) return keys;
   // Rejects duplicates: a few bytes of a request must not cause many copies of an entry.
   absl::flat_hash_set<Key> seen;
@@ -72,6 +73,7 @@ TrustedKeys KeysOf(const std::string& upstream) {
   if (upstream.empty() || !named.ParseFromString(upstream)) return keys;
   for (const std::string& line : named.trusted_key()) {
     absl::StatusOr<PublicKey> key = PublicKey::Parse(line);
+    // A malformed key is left out: entries that it signed are then refused, which says so.
     if (key.ok()) keys.Add(*std::move(key));
   }
   return keys;
@@ -80,6 +82,7 @@ TrustedKeys KeysOf(const std::string& upstream) {
 void ObserveStages(const proto::CompileReply& reply) {
   Metrics& metrics = Metrics::Get();
   metrics.histogram("kiln_compile_seconds")->Observe(absl::Seconds(reply.seconds()));
+  // Summed first: passes that count as one stage are one observation.
   std::map<absl::string_view, double> seconds;
   for (const proto::StageReport& stage : reply.stages()) {
     seconds[StageLabel(stage.name())] += stage.seconds();

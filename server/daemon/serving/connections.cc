@@ -190,6 +190,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   Quotas::Hold hold;
   // `hold` counts the request's bytes until this function ends, that is until the reply is sent.
   const absl::StatusOr<Frame> request = Receive(connection, bytes, &hold);
+  // After a malformed frame, the beginning of the next one is unknown: the connection ends.
   if (!request.ok()) {
     Send(connection->fd, Handler::ErrorFrame(0, request.status()), kLastWordLimit,
          connection->thread)
@@ -210,6 +211,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   if (!Send(connection->fd, reply, kTransferLimit, connection->thread).ok()) return false;
   // A front has stated its caller.
   if (caller->name != name) {
+    // Held by the account of the front; from here on the named caller's counts.
     hold = Quotas::Hold();
     reply_hold = Quotas::Hold();
     caller->account = nullptr;
@@ -279,6 +281,8 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
   absl::MutexLock lock(&mutex_);
   connection->busy = false;
   --busy_;
+  // Only requests that use the cache put off the idle exit; `kiln top` must not keep a daemon
+  // alive.
   if (used) last_request_ = SteadyNow();
   if (!wait || draining_) return false;
   // Under the lock, last: from here on another thread may handle the next event.

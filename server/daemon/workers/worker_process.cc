@@ -23,6 +23,7 @@
 namespace kiln {
 namespace {
 
+// Loading LLVM, perhaps from a cold disk while all cores compile.
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 // For one frame. It suffices because an idle worker reads immediately, and a worker sends an answer
 // only when it is complete.
@@ -125,6 +126,7 @@ absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view 
   while (sent.ok()) {
     if (options_.stopped && options_.stopped()) return absl::CancelledError("cancelled");
     const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
+    // The caller ends this worker: it is busy with a job that nothing waits for.
     if (left <= 0) return absl::DeadlineExceededError("no answer in time");
     pollfd fds[2] = {{fd_, POLLIN, 0}, {options_.wake_fd, POLLIN, 0}};
     if (poll(fds, 2, static_cast<int>(std::min<int64_t>(left, INT_MAX))) < 0 && errno != EINTR) {

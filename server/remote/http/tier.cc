@@ -42,6 +42,7 @@ absl::Status CodeFailure(int code, absl::string_view path) {
     case 403:
     case 405:  // the code of read-only servers
       return absl::PermissionDeniedError(text);
+    // Too large, or no room: the server works.
     case 413:
     case 507:
       return absl::ResourceExhaustedError(text);
@@ -87,6 +88,7 @@ absl::StatusOr<std::vector<std::string>> HttpTier::Get(absl::Span<const Place> p
   std::vector<std::string> entries(places.size());
   absl::Status failure;
   size_t answered = 0;
+  // One place for both kinds of answers: the entry in the result, and as a file of its own.
   const auto settle = [&](size_t i, const reapi::Digest& digest,
                           absl::StatusOr<std::string> bytes) {
     if (bytes.ok()) {
@@ -149,6 +151,7 @@ absl::Status HttpTier::Put(const Place& place, absl::string_view entry, absl::Ti
   const reapi::Digest digest = BlobDigest(entry);
   // Blobs first: a result must not name a missing blob.
   const std::string path = absl::StrCat("/cas/", digest.hash());
+  // Equal entries may have been stored by another machine; a HEAD is cheaper than the upload.
   if (!Has(path, deadline)) RETURN_IF_ERROR(PutOne(path, entry, deadline));
   return PutOne(absl::StrCat("/ac/", action.action.hash()), CanonicalBytes(EntryResult(digest)),
                 deadline);

@@ -30,6 +30,7 @@ using ElfFile = llvm::object::ELF64LEFile;
 // An anonymous file that LLD knows by path.
 class MemoryFile {
  public:
+  // Opened by LLD through /proc, which needs no rights to any directory.
   explicit MemoryFile(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}
   ~MemoryFile() {
     if (fd_ >= 0) close(fd_);
@@ -76,6 +77,7 @@ class StandardOutput {
       : own_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
     llvm::outs().flush();
     std::fflush(stdout);
+    // After the flushes: what was printed before belongs to the real output.
     replaced_ = dup2(file.fd(), STDOUT_FILENO) >= 0;
   }
   ~StandardOutput() { Restore().IgnoreError(); }
@@ -89,6 +91,7 @@ class StandardOutput {
     const std::error_code error = llvm::outs().error();
     llvm::outs().clear_error();  // which would end the process at its exit
     replaced_ = false;
+    // It was closed before, and is so again.
     if (own_ < 0) {
       close(STDOUT_FILENO);
     } else {
@@ -120,6 +123,7 @@ std::string PathOf(Library library) {
     std::string path = absl::StrCat(directory, kNames[library]);
     if (access(path.c_str(), R_OK) == 0) return path;
   }
+  // Not found: LLD's own message names it.
   return kNames[library];
 }
 
@@ -162,6 +166,7 @@ bool VersionLess(const std::string& a, const std::string& b) {
   for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
     int m, n;
     if (absl::SimpleAtoi(x[i], &m) && absl::SimpleAtoi(y[i], &n)) {
+      // As numbers: as texts, 2.9 would be above 2.35.
       if (m != n) return m < n;
     } else if (x[i] != y[i]) {
       return x[i] < y[i];
@@ -220,6 +225,7 @@ absl::StatusOr<std::map<std::string, std::string>> NeededVersions(const std::str
       std::string& highest = needs[library.File.c_str()];
       for (const auto& version : library.AuxV) {
         const std::string name = version.Name.c_str();
+        // A loader with the highest version has the lower ones too.
         if (highest.empty() || VersionLess(highest, name)) highest = name;
       }
     }

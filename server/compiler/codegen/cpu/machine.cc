@@ -71,7 +71,9 @@ void SetAttributes(llvm::Function& f, const std::string& cpu) {
   f.removeFnAttr("target-features");
   f.removeFnAttr("tune-cpu");
   f.addFnAttr("target-cpu", cpu);
+  // Kernels do not look at floating-point exceptions, so operations may be reordered around them.
   f.addFnAttr("no-trapping-math", "true");
+  // 512-bit instructions lower the clock of many processors, which costs the other threads.
   f.addFnAttr("prefer-vector-width", "256");
   // Recursion that does not end meets the stack's guard page, however large a frame is.
   f.addFnAttr("probe-stack", "inline-asm");
@@ -97,6 +99,7 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
                                                        const codegen::Options& options) {
   static std::once_flag once;
   std::call_once(once, [] {
+    // The parts that emit code only: no assembler parser, no disassembler.
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
@@ -120,6 +123,7 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
                                                llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
   s.layout = s.machine->createDataLayout();
   s.library = std::make_unique<llvm::TargetLibraryInfoImpl>(llvm::Triple(kTriple));
+  // Vector functions of libm are less exact than the scalar ones.
   if (options.fast_math) AddVectorMath(target.level(), s.library.get());
   return code;
 }
@@ -136,6 +140,7 @@ absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
     if (f.isDeclaration()) continue;
     SetAttributes(f, state_->cpu);
     if (llvm::is_contained(exported, f.getName())) continue;
+    // What no launch calls by name can be inlined and dropped.
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
     // The state of the stream then stays in registers within a loop.
     if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
