@@ -25,8 +25,10 @@
 namespace kiln {
 namespace {
 
+// Programs that start together connect before any is accepted.
 constexpr int kBacklog = 512;
 constexpr absl::Duration kAskPatience = absl::Seconds(3);
+// Each start of a daemon waits this long at most when a killed one still listens.
 constexpr int kDropMs = 30;
 
 absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
@@ -121,6 +123,7 @@ absl::Status TakeSockets(const std::vector<int>& sockets, SingleInstance* instan
     }
     if (address.sun_family != AF_UNIX) {
       instance->given.push_back(fd);
+      // Only the path that clients of this home use: at another one, no client would come.
     } else if (instance->socket_path == address.sun_path && !instance->managed) {
       instance->managed = true;
       instance->listen_fd = fd;
@@ -183,6 +186,7 @@ absl::Status Become(const Home& home, absl::Time deadline, bool take_over,
     ASSIGN_OR_RETURN(instance->listen_fd, ListenAside(path));
   }
   RETURN_IF_ERROR(Lock(home, address, deadline, take_over, *instance));
+  // The manager's socket is bound already, and outlives us.
   if (instance->managed) return absl::OkStatus();
   if (take_over) {
     ReceiveSockets(instance);

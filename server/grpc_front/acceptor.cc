@@ -23,6 +23,7 @@ Acceptor::Acceptor(std::unique_ptr<Grpc> grpc, std::vector<int> sockets, Guests*
 
 void Acceptor::Start() {
   thread_ = std::thread([this] { Work(); });
+  // After the thread has started: kilnd then counts this front as serving.
   SendWord(kFrontChannelFd, Word::kServe).IgnoreError();
 }
 
@@ -38,6 +39,7 @@ void Acceptor::Work() {
   for (const int fd : sockets_) entries.push_back({fd, POLLIN, 0});
   while (!let_go_) {
     if (poll(entries.data(), entries.size(), -1) < 0) continue;
+    // First: Stop has been called, and nothing else matters.
     if (entries[0].revents != 0) break;
     if (entries[1].revents != 0) {
       // kilnd has exited: there is no daemon to serve for, and another may need our port.
@@ -62,11 +64,13 @@ void Acceptor::AcceptAll(int socket) {
       if (errno == EMFILE || errno == ENFILE) absl::SleepFor(absl::Milliseconds(20));
       return;
     }
+    // Before gRPC sees it: a connection that is refused costs no TLS handshake.
     if (!guests_->Admit(connection.fd)) {
       close(connection.fd);
       continue;
     }
     const int one = 1;
+    // Sockets that gRPC did not accept itself lack its options.
     setsockopt(connection.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     grpc_->HandleNewConnection(&connection);
   }

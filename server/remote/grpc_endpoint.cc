@@ -96,6 +96,7 @@ absl::Status GrpcEndpoint::Prepare(grpc::ClientContext* context, absl::Time dead
     context->set_deadline(absl::ToChronoTime(TimeOfDay(deadline)));
   }
   if (options_.token_file.empty()) return absl::OkStatus();
+  // For each call, as tokens are exchanged while the daemon runs.
   ASSIGN_OR_RETURN(const std::string token, token_.ReadSecret());
   context->AddMetadata("authorization", absl::StrCat("Bearer ", token));
   return absl::OkStatus();
@@ -107,6 +108,7 @@ absl::Status FromGrpc(const grpc::Status& status, absl::string_view what) {
   absl::Status ours(static_cast<absl::StatusCode>(status.error_code()),
                     absl::StrCat(what, ": ", OneLine(status.error_message())));
   google::rpc::Status details;
+  // As payloads, from which WithRetries reads the server's wish to be asked later.
   if (details.ParseFromString(status.error_details())) {
     for (const google::protobuf::Any& detail : details.details()) {
       ours.SetPayload(detail.type_url(), absl::Cord(detail.value()));

@@ -15,6 +15,7 @@ using llvm::Value;
 using Rmw = llvm::AtomicRMWInst;
 
 // In the order of the kinds.
+// BAD_BINOP: no target has such an instruction, so it is a loop that exchanges.
 constexpr AtomicForm kForms[] = {
     {ir::AtomicKind::addi, llvm::Instruction::Add, 0, Rmw::Add},
     {ir::AtomicKind::subi, llvm::Instruction::Sub, 0, Rmw::Sub},
@@ -129,6 +130,7 @@ void FunctionEmitter::Emit(ir::AtomicOp op) {
 Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   const Address address = AddressFor(op.getAddress(), op);
   Value* value = ValueOf(op.getValue());
+  // An atomic instruction costs many times a plain one, even if one thread runs.
   if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
   // Tasks with float sums ask at each atomic instead of existing twice (task_function.cc).
   if (runs_alone_ == nullptr) return AtomicUpdate(address, op, value);

@@ -50,6 +50,7 @@ KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module, const codege
       scopes(storages, module->getContext()),
       facts(kernel) {
   for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
+    // The order in the module need not be that of the numbers.
     if (function.getNumber() >= functions.size()) functions.resize(function.getNumber() + 1);
     functions[function.getNumber()] = function;
   }
@@ -65,6 +66,7 @@ llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {
     const std::string name =
         codegen::kFunctionPrefix + std::to_string(number) + (parallel ? "" : "_alone");
     code = NewFunction(functions[number], name, module);
+    // The body is emitted later: here the builder is in the middle of the caller.
     pending.push_back({functions[number], parallel, code});
   }
   return code;
@@ -127,6 +129,7 @@ void FunctionEmitter::Emit(ir::CallOp op) {
   llvm::Function* callee = state_->FunctionFor(op, parallel_);
   const Effects effects = state_->facts.EffectsOf(op);
   const bool draws = effects.Has(kDraws);
+  // A task that draws has made its stream before; without one, a pass has lost a fact.
   if (callee == nullptr || (random_ == nullptr && draws)) {
     state_->unsupported = op->getName().getStringRef().str();
     for (mlir::Value result : op.getResults()) {

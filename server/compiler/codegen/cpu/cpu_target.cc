@@ -39,17 +39,21 @@ llvm::CallInst* CallRuntime(FunctionEmitter& f, int64_t function,
   llvm::IRBuilder<>& b = f.builder();
   llvm::SmallVector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
+  // Through the launch, not by name: an entry is a shared object that many programs load, and
+  // refers to no symbol of theirs.
   Value* table = f.EntryLoad(f.launch(), abi::kRuntime);
   Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), table, function);
   llvm::CallInst* call =
       b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false),
                    b.CreateLoad(b.getPtrTy(), at), arguments);
+  // The runtime throws nothing, so no landing pads are needed around the call.
   call->addFnAttr(llvm::Attribute::NoUnwind);
   return call;
 }
 
 // Calls a function of the device library that changes a stream of random numbers
 // (runtime/device_lib/device_lib.h).
+// Not CallPure: each call changes the stream.
 Value* CallRandom(FunctionEmitter& f, const char* name, llvm::Type* result,
                   llvm::ArrayRef<Value*> operands) {
   llvm::SmallVector<llvm::Type*> types;
@@ -88,6 +92,7 @@ void CpuTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int numbe
 }
 
 Value* CpuTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type, int64_t count) const {
+  // A scalar instead of an array of one: LLVM promotes it to a register more easily.
   return entry.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
 }
 
@@ -201,6 +206,7 @@ absl::Status CpuTarget::Optimize(llvm::Module& module, llvm::ArrayRef<std::strin
 absl::StatusOr<codegen::Target::Linked> CpuTarget::Link(llvm::ArrayRef<char> object) {
   Linked linked;
   ASSIGN_OR_RETURN(linked.payload, LinkSharedObject(object));
+  // So that a machine with an older libc can refuse the entry before it loads it.
   ASSIGN_OR_RETURN(linked.needs, NeededVersions(linked.payload));
   return linked;
 }

@@ -167,6 +167,7 @@ void Machine::Optimize(llvm::Module& module) {
   });
   const std::string text = PipelineText(state_->options.level, has_functions);
   if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
+    // The text is our own constant, so an error is a mistake of this program.
     llvm::report_fatal_error(std::move(error));
   }
   passes.run(module, modules);
@@ -190,6 +191,7 @@ static size_t LargestFunction(const llvm::Module& module) {
 // are set for each module.
 static void SetFlag(const char* name, bool value) {
   const auto found = llvm::cl::getRegisteredOptions().find(name);
+  // Another LLVM may not have the flag: code is then correct, only slower to make.
   if (found == llvm::cl::getRegisteredOptions().end()) return;
   *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
 }
@@ -199,6 +201,7 @@ static void ChooseEffort(const llvm::Module& module, int level) {
   // Moving integers to mask registers and back gains nothing here and is quadratic.
   SetFlag("disable-x86-domain-reassignment", true);
   SetFlag("disable-machine-licm", large);
+  // Loop strength reduction compares all ways to write a loop's addresses.
   SetFlag("disable-lsr", large);
   llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
   if (large) allocate = llvm::createBasicRegisterAllocator;
@@ -209,6 +212,7 @@ static void ChooseEffort(const llvm::Module& module, int level) {
 
 static absl::Status EmitFile(llvm::TargetMachine& machine, llvm::Module& module,
                              llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
+  // LLVM's code generator still has only the old pass manager.
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
     return absl::InternalError("this target cannot emit code");

@@ -31,6 +31,7 @@ llvm::Function* NewFunction(llvm::Module* module, const std::string& name,
   auto* function = llvm::Function::Create(llvm::FunctionType::get(none, types, /*isVarArg=*/false),
                                           llvm::GlobalValue::ExternalLinkage, name, module);
   function->setDoesNotThrow();
+  // So loads of its fields can leave loops.
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   return function;
 }
@@ -73,6 +74,7 @@ void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
   emit(task->symbol(), parallel);
   if (!parallel || !state->facts.Any(op.getBody(), kIsAtomic)) return;
   if (SumsFloats(op)) {
+    // Float sums must not depend on which variant runs: one function makes one order of additions.
     task->set_alone_symbol(task->symbol());
     return;
   }
@@ -133,6 +135,7 @@ void EmitFinish(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   piece->addIncoming(function->getArg(1), before);
   b.CreateCondBr(b.CreateICmpSLT(piece, function->getArg(2)), body, f.return_block());
   b.SetInsertPoint(body);
+  // What is known of cells in one piece does not hold in the next.
   f.trees().PushScope();
   for (size_t i = 0; i < count; ++i) {
     mlir::Value argument = block.getArgument(i);
