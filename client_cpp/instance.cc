@@ -29,6 +29,8 @@ void SetAliases(const std::vector<std::vector<ParamId>>& aliases, proto::Compile
 InstanceTexts Unpacked(const std::string& bytes) {
   InstanceTexts texts;
   proto::WarmTexts packed;
+  // Texts of a warm record only describe: without them, errors lack their positions and nothing
+  // else is wrong.
   if (!packed.ParseFromString(bytes)) return texts;
   if (auto types = TypeTable::FromProto(packed.types()); types.ok()) {
     texts.types = *std::move(types);
@@ -45,6 +47,7 @@ InstanceTexts Unpacked(const std::string& bytes) {
 
 Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts)
     : outcome_(std::move(outcome)), writes_(std::move(writes)), texts_(std::move(texts)) {
+  // Marks the texts as unpacked.
   std::call_once(unpacked_, [] {});
 }
 
@@ -52,6 +55,7 @@ Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, std::string
     : outcome_(std::move(outcome)), writes_(std::move(writes)), packed_(std::move(packed)) {}
 
 const InstanceTexts& Instance::texts() const {
+  // Lazily: most instances never fail nor print, and threads may ask at the same time.
   std::call_once(unpacked_, [this] {
     texts_ = Unpacked(packed_);
     packed_ = std::string();
@@ -73,6 +77,7 @@ absl::StatusOr<std::string> Instance::Pack(absl::Span<const std::vector<int>> co
   if (map->files_size() > static_cast<int>(code_lines.size())) {
     return absl::InvalidArgumentError("a file of the source map has no lines");
   }
+  // Numbers in place of paths: the reader knows the functions' files, which may have moved.
   for (int file = 0; file < map->files_size(); ++file) map->set_files(file, absl::StrCat(file));
   for (proto::Span& span : *map->mutable_spans()) {
     if (span.file() >= code_lines.size()) {
@@ -119,9 +124,11 @@ absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* bu
   SetAliases(settings.aliases, &unit);
   ASSIGN_OR_RETURN(texts.types, TypeTable::FromProto(unit.kernel().types()));
   texts.node_kinds = NodeKinds(unit.kernel());
+  // Only checks name the field that was accessed.
   if (settings.code.debug() || settings.code.check_bounds()) {
     texts.node_params = AccessedParams(unit.kernel());
   }
+  // Before the unit moves.
   std::vector<bool> writes = WrittenParams(unit.kernel());
   ASSIGN_OR_RETURN(CompileOutcome outcome,
                    session.Compile(std::move(unit), texts.source_map, settings.report));

@@ -14,6 +14,7 @@ namespace {
 
 using absl::StrCat;
 
+// Integers up to here are exact as f64.
 constexpr int64_t kExactInDouble = int64_t{1} << 53;
 
 template <typename To, typename From>
@@ -69,12 +70,14 @@ int CountIndices(const proto::Storage& storage) {
 
 KernelBuilder::KernelBuilder(DefaultTypes defaults) : defaults_(defaults) {
   current_.message = unit_.mutable_kernel()->mutable_body();
+  // Most kernels have fewer: the list then never moves.
   current_.message->mutable_nodes()->Reserve(256);
   current_.spans = source_map_.mutable_node_span();
   BeginBody();
 }
 
 void KernelBuilder::BeginBody() {
+  // Node 0 is "no node", so that 0 can stand for a missing operand.
   current_.message->add_nodes();
   current_.spans->Add(0);
   const BlockId body = NewBlock();
@@ -106,6 +109,7 @@ bool KernelBuilder::IsAddress(NodeNumber node) const {
 
 absl::Status KernelBuilder::CheckVisible(NodeNumber number) const {
   const NodeId id = NodeInFunction(number);
+  // A node is usable while its block is open: what a closed branch computed may not have run.
   if (id && FunctionOfNode(number) == current_.id && current_.node_block.Has(id) &&
       current_.block_open[current_.node_block[id]]) {
     return absl::OkStatus();
@@ -134,6 +138,7 @@ absl::Status KernelBuilder::CheckType(TypeId type) const {
 
 absl::Status KernelBuilder::CheckParam(ParamId param, proto::Param::Kind kind) const {
   const proto::Function& owner =
+      // Storages belong to the kernel, and its functions use them by number.
       kind == proto::Param::PARAM_STORAGE ? unit_.kernel().body() : *current_.message;
   if (param.number() < static_cast<uint32_t>(owner.params_size()) &&
       ParamAt(owner, param).kind() == kind) {
@@ -182,8 +187,12 @@ NodeNumber KernelBuilder::AppendIn(BlockId block, bool listed, proto::NodeKind k
   proto::Node* made = current_.message->add_nodes();
   made->set_kind(kind);
   made->set_type(type.number());
+  // In the unit, numbers count within a function: so equal functions have equal bytes, wherever
+  // they are.
   for (const NodeNumber operand : operands) made->add_operands(NodeInFunction(operand).number());
   current_.spans->Add(current_.span);
+  // After a jump, nodes are made but not listed: they never run, and the front end need not know
+  // that.
   if (listed) current_.message->mutable_blocks(block.number())->add_nodes(id.number());
   return NumberOfNode(current_.id, id);
 }
@@ -247,6 +256,7 @@ NodeNumber KernelBuilder::ConstInt(int64_t value, Scalar type) {
 }
 
 NodeNumber KernelBuilder::ConstUInt(uint64_t value, Scalar type) {
+  // Before the sign is lost: above 2^63 the two conversions differ.
   if (IsFloat(type)) return ConstFloat(static_cast<double>(value), type);
   return ConstInt(static_cast<int64_t>(value), type);
 }
@@ -280,6 +290,7 @@ NodeNumber KernelBuilder::FoldedCast(NodeNumber constant, Scalar to) {
 
 NodeNumber KernelBuilder::CastUnchecked(NodeNumber x, TypeId to) {
   if (TypeOf(x) == to) return x;
+  // Literals get the default type first; without folding, each would cost a cast in the kernel.
   if (node(x).kind() == proto::CONST && types_[to].IsScalar()) {
     if (const NodeNumber folded = FoldedCast(x, types_[to].scalar); folded) return folded;
   }
@@ -297,11 +308,13 @@ NodeNumber KernelBuilder::CastScalars(NodeNumber x, Scalar to) {
 
 absl::StatusOr<NodeNumber> KernelBuilder::Operation(proto::NodeKind kind, proto::Op op,
                                                     absl::Span<const NodeNumber> operands) {
+  // Inlined: ops have at most three operands, and a kernel thousands of ops.
   absl::InlinedVector<TypeId, 3> operand_types;
   for (const NodeNumber operand : operands) {
     RETURN_IF_ERROR(CheckValue(operand));
     operand_types.push_back(TypeOf(operand));
   }
+  // All checks come before the first cast is appended: a refused op leaves no nodes behind.
   ASSIGN_OR_RETURN(const OpTyping typing, TypeOp(op, operand_types, defaults_, &types_));
   absl::InlinedVector<NodeNumber, 3> casts;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -372,6 +385,7 @@ std::vector<NodeNumber> KernelBuilder::IndexOperands(NodeNumber first,
   if (first) operands.push_back(first);
   for (const NodeNumber index : indices) {
     const bool is_bool = types_[TypeOf(index)].scalar == proto::U1;
+    // As in Python, where True is the index 1.
     operands.push_back(is_bool ? CastScalars(index, proto::I32) : index);
   }
   return operands;
@@ -389,6 +403,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Pick(NodeNumber tensor,
                                                const std::vector<uint32_t>& shape, uint32_t first,
                                                absl::Span<const int32_t> strides) {
   RETURN_IF_ERROR(CheckValue(tensor));
+  // A copy: a new type below may move the table.
   const Type from = types_[TypeOf(tensor)];
   if (!from.IsTensor() || shape.empty() || shape.size() > 2 || strides.size() != shape.size()) {
     return Misuse("cannot pick elements of '", types_.Name(TypeOf(tensor)), "'");
@@ -399,6 +414,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Pick(NodeNumber tensor,
     if (shape[d] == 0) return Misuse("a dimension of extent 0");
     elements *= shape[d];
     const int64_t span = int64_t{strides[d]} * (int64_t{shape[d]} - 1);
+    // A negative stride reaches downwards from the first element.
     (span < 0 ? lowest : last) += span;
   }
   if (elements > kMaxTensorElements) {
@@ -454,6 +470,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::GetMember(NodeNumber value, int member
 }
 
 NodeNumber KernelBuilder::Random(TypeId type) {
+  // No node: its uses then report it.
   if (!types_.Has(type) || !types_[type].IsScalar()) return {};
   return Append(proto::RANDOM, type, {});
 }
@@ -510,6 +527,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Join(absl::Span<const NodeNumber> addr
   }
   for (const NodeNumber address : addresses) {
     RETURN_IF_ERROR(CheckAddress(address));
+    // No casts here: an address of another type is another place.
     if (!types_[TypeOf(address)].IsScalar() || TypeOf(address) != TypeOf(addresses[0])) {
       return Misuse("'", types_.Name(TypeOf(address)), "' is not the scalar of all elements");
     }
@@ -574,6 +592,7 @@ uint32_t KernelBuilder::AddName(const std::string& function) {
 
 uint32_t KernelBuilder::AddSpan(const proto::Span& span) {
   *source_map_.add_spans() = span;
+  // One more than the position, as 0 means "no span".
   return static_cast<uint32_t>(source_map_.spans_size());
 }
 
@@ -595,6 +614,7 @@ absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* s
                    PruneTrees(unit_.mutable_storages(), unit_.mutable_trees()));
   if (reached != nullptr) *reached = std::move(trees);
   types_.ToProto(unit_.mutable_kernel()->mutable_types());
+  // Swapped, not copied: a unit may have megabytes, and the builder ends here.
   unit->mutable_kernel()->Swap(unit_.mutable_kernel());
   unit->mutable_storages()->Swap(unit_.mutable_storages());
   unit->mutable_trees()->Swap(unit_.mutable_trees());

@@ -41,6 +41,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Condition(NodeNumber x) {
 }
 
 uint64_t KernelBuilder::AddLoop(const proto::LoopConfig& config) {
+  // Most loops have the default configuration, which is no message.
   if (config.ByteSizeLong() == 0) return 0;
   *unit_.mutable_kernel()->add_loops() = config;
   return static_cast<uint64_t>(unit_.kernel().loops_size());
@@ -78,6 +79,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::BeginStructFor(ParamId storage,
 }
 
 absl::StatusOr<NodeNumber> KernelBuilder::LoopIndex(NodeNumber loop, int dimension) {
+  // An index of a loop that has ended has no value.
   bool encloses = false;
   for (const OpenBlock& block : current_.open) encloses |= loop && block.owner == loop;
   int dimensions = 0;
@@ -158,6 +160,7 @@ absl::Status KernelBuilder::EndChoose(const OpenBlock& choose) {
 }
 
 absl::Status KernelBuilder::End() {
+  // The first is the function's own, which EndFunction and Finish close.
   if (current_.open.size() == 1) return Misuse("no block is open");
   const OpenBlock closed = current_.open.back();
   if (closed.kind == proto::CHOOSE) RETURN_IF_ERROR(EndChoose(closed));
@@ -169,6 +172,7 @@ absl::Status KernelBuilder::End() {
 // Whether the loop is directly in the kernel's body, and not serialised.
 bool KernelBuilder::IsParallel(size_t open_index) const {
   const OpenBlock& block = current_.open[open_index];
+  // Position 0 is the body itself.
   if (current_.id != kKernelBody || open_index != 1 || block.kind == proto::WHILE) return false;
   const uint64_t config = block.kind == proto::RANGE_FOR
                               ? As<RangeForNode>(block.owner).config()
@@ -250,6 +254,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Assert(NodeNumber condition,
 
 absl::StatusOr<NodeNumber> KernelBuilder::Append(proto::Node given) {
   const NodeInfo* info = FindNode(given.kind());
+  // Blocks and jumps change what is open, which has methods of its own.
   if (info == nullptr || info->blocks > 0 || info->is_terminator) {
     return Misuse("node kind ", given.kind(), " cannot be appended alone");
   }

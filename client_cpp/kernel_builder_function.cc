@@ -23,14 +23,17 @@ absl::StatusOr<FunctionId> KernelBuilder::BeginFunction(absl::Span<const Functio
                                                         absl::Span<const TypeId> returns) {
   RETURN_IF_ERROR(CheckSignature(params, returns));
   proto::Kernel* kernel = unit_.mutable_kernel();
+  // Numbers of nodes have a fixed part for the function.
   if (static_cast<uint32_t>(kernel->functions_size()) == kMaxFunctions) {
     return Refuse(kTooManyFunctions, kMaxFunctions);
   }
+  // A front end meets a function in the middle of its caller, and continues there afterwards.
   suspended_.push_back(std::move(current_));
   current_ = {};
   current_.message = kernel->add_functions();
   current_.id = FunctionAtPosition(kernel->functions_size() - 1);
   current_.spans = source_map_.add_functions()->mutable_node_span();
+  // Until the front end states a position of the function.
   current_.span = suspended_.back().span;
   for (const FunctionParam& param : params) {
     proto::Param* made = current_.message->add_params();
@@ -72,6 +75,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Argument(const proto::Param& param, si
     if (!IsAddress(given)) {
       return Misuse("argument ", position, " is passed by reference and has no address");
     }
+    // Exactly: what the function writes through it must be a value of the variable's type.
     if (TypeOf(given) == type) return given;
   }
   return Misuse("argument ", position, " is of type '", types_.Name(TypeOf(given)),

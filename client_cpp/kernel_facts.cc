@@ -42,6 +42,7 @@ void MarkWritten(const proto::Function& function, std::vector<bool>* written) {
   }
 }
 
+// One byte for each kind: there are fewer than 256, and a string is the smallest form in a message.
 std::string KindsOf(const proto::Function& function) {
   std::string kinds;
   for (const proto::Node& node : function.nodes()) kinds.push_back(static_cast<char>(node.kind()));
@@ -111,6 +112,7 @@ std::vector<SourcePosition> PositionsOf(const proto::SourceMap& map, NodeNumber 
   const auto& spans =
       function == kKernelBody ? map.node_span() : map.functions(PositionOf(function)).node_span();
   if (id.number() >= static_cast<uint32_t>(spans.size())) return positions;
+  // Numbers of a source map may come from a file, so each index is checked.
   const auto text = [](const auto& list, uint32_t index) {
     return index < static_cast<uint32_t>(list.size()) ? list.Get(static_cast<int>(index))
                                                       : std::string();

@@ -20,6 +20,7 @@ uint64_t Bits(From value) {
 }
 
 template <typename From>
+// A slot has the bits of the parameter's type, not a number that each kernel would have to convert.
 uint64_t Convert(proto::Scalar type, From value) {
   switch (type) {
     case proto::U1:
@@ -41,6 +42,7 @@ uint64_t Convert(proto::Scalar type, From value) {
     case proto::U64:
       return Bits<uint64_t>(value);
     case proto::F16:
+      // Through f32, as the compiler converts in kernels.
       return Bits<_Float16>(static_cast<float>(value));
     case proto::F32:
       return Bits<float>(value);

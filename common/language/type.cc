@@ -88,17 +88,21 @@ TypeTable::TypeTable() {
 }
 
 TypeId TypeTable::Add(const Type& type) {
+  // Kept with the type: a struct of structs would otherwise be walked at each question, and may be
+  // exponentially large.
   uint64_t scalars = type.IsStruct() ? 0 : type.NumElements();
   for (const auto& member : type.members) {
     scalars = std::min<uint64_t>(scalars + num_scalars_[member.second], kMaxTypeScalars + 1);
   }
   types_.push_back(type);
   const TypeId id = num_scalars_.Add(scalars);
+  // Scalars have a table of their own: they are asked for with nearly every node.
   if (type.IsScalar()) scalars_[type.scalar] = id;
   return id;
 }
 
 TypeId TypeTable::Get(const Type& type) {
+  // One look-up for both cases. Equal types have one id, so ids can be compared.
   const auto [slot, is_new] = index_.try_emplace(type, TypeId(types_.size()));
   return is_new ? Add(type) : slot->second;
 }

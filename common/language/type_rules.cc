@@ -54,6 +54,7 @@ absl::StatusOr<const std::vector<uint32_t>*> CommonShape(const OpInfo& info,
   for (const TypeId operand : operands) {
     const Type& type = types[operand];
     if (!type.IsTensor()) continue;
+    // No broadcasting between tensors, only of scalars: as in the language.
     if (shape != nullptr && *shape != type.shape) {
       return UnsupportedOperands(info, operands, types);
     }
@@ -96,6 +97,7 @@ struct ScalarTyping {
 ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
                          const DefaultTypes& defaults) {
   const size_t n = operands.size();
+  // Python's bool counts as an int.
   const auto arithmetic = [&](Scalar s) { return s == proto::U1 ? defaults.int_type : s; };
   const auto as_float = [&](Scalar s) { return IsFloat(s) ? s : defaults.float_type; };
   // Promotes the results of `f` for all operands.
@@ -118,6 +120,7 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
     }
     case proto::RESULT_POWER: {
       const Scalar common = promote(arithmetic);
+      // For integers the exponent's width does not matter: the result has the base's type.
       const Scalar type = IsFloat(common) ? common : arithmetic(operands[0]);
       return all(type, type);
     }
@@ -150,8 +153,10 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
 
 Scalar Promote(Scalar a, Scalar b) {
   if (a == b) return a;
+  // Any float wins over any integer, even a narrower one: as in Taichi.
   if (IsFloat(a) != IsFloat(b)) return IsFloat(a) ? a : b;
   if (ScalarBits(a) != ScalarBits(b)) return ScalarBits(a) > ScalarBits(b) ? a : b;
+  // Equal widths: unsigned wins, as in C.
   return IsUnsignedInt(a) ? a : b;
 }
 
@@ -221,6 +226,7 @@ absl::Status CheckCast(TypeId from, TypeId to, const TypeTable& types) {
   if (from == to && from) return absl::OkStatus();
   const Type& source = types[from];
   const Type& target = types[to];
+  // Structs have no scalar, and are never converted to another struct.
   const bool numbers = source.scalar != proto::SCALAR_NONE && target.scalar != proto::SCALAR_NONE;
   if (numbers && (source.IsScalar() || source.shape == target.shape)) return absl::OkStatus();
   return Refuse(kCannotCast, types.Name(from), types.Name(to));

@@ -28,6 +28,7 @@ class Builder {
   }
 
   absl::Status AddTree(uint32_t tree) {
+    // Two slots: the root and the table of nodes, through which kernels call the runtime.
     layout_.tree_slot.push_back(static_cast<int>(layout_.slots.size()));
     RETURN_IF_ERROR(Add(tree, Slot::SLOT_TREE, 0));
     return Add(tree, Slot::SLOT_TREE, 1);
@@ -58,6 +59,7 @@ class Builder {
 
   absl::Status Add(uint32_t param, Slot::Kind kind, uint32_t element,
                    Scalar scalar = proto::SCALAR_NONE) {
+    // Clients copy all slots at each launch, most of them on the stack.
     if (layout_.slots.size() >= kMaxArgumentSlots) return TooMany("arguments");
     Slot slot;
     slot.set_kind(kind);
@@ -100,6 +102,7 @@ class Builder {
       default:
         return absl::InvalidArgumentError(absl::StrCat("storage ", index, " has no form"));
     }
+    // Bases before extents: this order is part of the format of entries.
     for (uint32_t i = 0; i < bases; ++i) RETURN_IF_ERROR(Add(param, Slot::SLOT_BASE, i));
     for (uint32_t i = 0; i < extents; ++i) RETURN_IF_ERROR(Add(param, Slot::SLOT_EXTENT, i));
     return absl::OkStatus();

@@ -14,6 +14,8 @@
 namespace kiln {
 namespace {
 
+// Far beyond any kernel that a person writes. A unit may come from another machine, and memory is
+// used by these counts.
 constexpr int kMaxStorages = 1 << 12;
 constexpr int kMaxTrees = 1 << 10;
 constexpr int kMaxParams = 1 << 12;
@@ -24,6 +26,7 @@ absl::Status Bad(const Parts&... parts) {
 }
 
 absl::Status CheckTarget(const proto::Target& target) {
+  // Without a device the compiler takes that of its own machine.
   const bool named = target.device_case() != proto::Target::DEVICE_NOT_SET;
   if (named && TargetOf(target).empty())
     return Bad("target: CPU level ", target.cpu(), " is unknown");
@@ -32,6 +35,7 @@ absl::Status CheckTarget(const proto::Target& target) {
 
 // Checks the options, and reads the default types from them.
 absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
+  // Refused, not clamped: each level is a key of its own for equal code.
   if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
   if (!proto::OnOverflow_IsValid(options.on_overflow())) {
     return Bad("options: ", options.on_overflow(), " on overflow");
@@ -55,8 +59,10 @@ absl::Status CheckStorages(UnitFacts* facts) {
     if (absl::Status status = CheckStorage(storage, unit.trees()); !status.ok()) {
       return Bad("storage ", i, ": ", status.message());
     }
+    // Numbers from 1, so `count` itself is the last storage.
     if (storage.grad() > count || storage.dual() > count) return Bad("storage ", i, ": gradient");
     const proto::Type& element = storage.element();
+    // Types are compared by number, so elements get theirs in the same table as the nodes.
     TypeId type = facts->types->GetTensor(
         element.scalar(), std::vector<uint32_t>(element.shape().begin(), element.shape().end()));
     int num_indices = static_cast<int>(storage.has_dense() ? storage.dense().num_axes()
@@ -88,6 +94,7 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
     const proto::Param& param = function.params(i);
     switch (param.kind()) {
       case proto::Param::PARAM_REFERENCE:
+        // The caller of a kernel has no addresses of kernel variables.
         if (is_body) return Bad("parameter ", i, ": a kernel takes no references");
         RETURN_IF_ERROR(CheckReference(facts, i, param, num_types));
         break;
@@ -97,6 +104,8 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
         }
         break;
       case proto::Param::PARAM_STORAGE:
+        // Functions use the kernel's own storages by their number, which saves passing them at each
+        // call.
         if (!is_body) return Bad("parameter ", i, ": storages are the kernel's parameters");
         if (param.storage() >= facts.num_indices.size()) {
           return Bad("parameter ", i, ": storage ", param.storage(), " does not exist");
@@ -126,6 +135,7 @@ absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
   if (!proto::AutodiffMode_IsValid(kernel.autodiff())) return Bad("unknown autodiff mode");
 
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(kernel.types()));
+  // Of the unit; types that the checks add to the table must not be named by it.
   const size_t num_types = types.size();
   UnitFacts facts{unit, &types, {}, {}, {}};
   RETURN_IF_ERROR(CheckOptions(unit.options(), &facts.defaults));

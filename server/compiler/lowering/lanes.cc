@@ -96,6 +96,7 @@ class Lanes {
 std::optional<int64_t> Lanes::Distance(GlobalNode cell) const {
   const int storage = c_.storages.Of(cell.param());
   const proto::Storage* of = c_.storages.BitArray(storage);
+  // Words of another width hold other numbers of cells, so its lanes are not ours.
   if (of == nullptr || of->word().bits() != math_.type().getWidth()) return std::nullopt;
   const int axis = LaneAxis(storage);
   std::optional<int64_t> distance;
@@ -104,6 +105,7 @@ std::optional<int64_t> Lanes::Distance(GlobalNode cell) const {
     // The lanes' index runs along the words, and only there.
     if (at == indices_.end() || (i == axis) != (at->second.axis == axis_)) return std::nullopt;
     if (i != axis) continue;
+    // Both indices count from their field's offset; lanes count physical cells.
     distance = at->second.number + c_.storages.AxisOffset(storage_, axis_) -
                c_.storages.AxisOffset(storage, axis);
   }
@@ -118,6 +120,7 @@ std::optional<int64_t> Lanes::DistanceOf(NodeId address) const {
 bool Lanes::IsPlain(GlobalNode cell) const {
   return llvm::all_of(cell.indices(), [&](NodeId id) {
     const auto at = indices_.find(id);
+    // An index that differs by lane would need one address for each lane.
     const bool varies = at != indices_.end() ? at->second.axis >= 0 : values_.count(id) > 0;
     return !varies && !c_.values[id].empty();
   });
@@ -135,6 +138,7 @@ mlir::Value Lanes::Address(GlobalNode cell, int64_t word) {
       number = at.number - c_.storages.AxisOffset(root.storage, i);
       if (at.axis >= 0) number += c_.storages.AxisOffset(storage_, at.axis);
     }
+    // Along the lanes' axis, the index is the word's number; along the others, the loop's own.
     mlir::Value index = at.axis < 0 ? c_.Int32(number) : words_[at.axis];
     if (at.axis >= 0 && number != 0) index = c_.Add(index, c_.Int32(number));
     root.indices.push_back(index);
@@ -145,6 +149,8 @@ mlir::Value Lanes::Address(GlobalNode cell, int64_t word) {
 // Of one word, or the upper part of one and the lower part of the next.
 mlir::Value Lanes::LoadLanes(GlobalNode cell, int64_t distance) {
   const int64_t bits = math_.type().getWidth();
+  // Rounded down, so that `rest` is never negative: the cell before the first one is the last lane
+  // of the word before.
   const int64_t words = llvm::divideFloorSigned(distance, bits), rest = distance - words * bits;
   const auto load = [&](int64_t word) -> mlir::Value {
     return c_.Create<ir::LoadOp>(math_.type(), Address(cell, word));
@@ -152,6 +158,7 @@ mlir::Value Lanes::LoadLanes(GlobalNode cell, int64_t distance) {
   mlir::Value low = load(words);
   if (rest == 0) return low;
   low = c_.Create<mlir::arith::ShRUIOp>(low, c_.Int(math_.type(), rest));
+  // `rest` is not 0 here: a shift by the width would be poison.
   mlir::Value up = c_.Int(math_.type(), bits - rest);
   mlir::Value high = c_.Create<mlir::arith::ShLIOp>(load(words + 1), up);
   return math_.Or(low, high);
@@ -165,6 +172,7 @@ std::optional<Lanes::At> Lanes::Sum(BinaryNode node) const {
   const auto a = indices_.find(node.left()), b = indices_.find(node.right());
   if (a == indices_.end() || b == indices_.end()) return std::nullopt;
   const At &left = a->second, &right = b->second;
+  // One loop index at most, with factor 1. Sums of two and negated ones are no distances.
   if (right.axis >= 0 && (left.axis >= 0 || subtracts)) return std::nullopt;
   return At{std::max(left.axis, right.axis),
             left.number + (subtracts ? -right.number : right.number)};
@@ -179,6 +187,7 @@ std::optional<Lanes::At> Lanes::IndexOf(NodeId id) const {
       return At{static_cast<int>(index.dimension()), 0};
     }
     case proto::CONST:
+      // Indices are i32. A constant of another type would be cast first.
       if (c_.ScalarOf(id) != proto::I32) return std::nullopt;
       return At{-1, static_cast<int32_t>(ConstNode(id, node).bits())};
     case proto::BINARY:
@@ -198,6 +207,7 @@ std::optional<LaneNumber> Lanes::Operand(NodeId id, Scalar to) {
     number = math_.Constant(c_.ScalarOf(id), ConstNode(id, c_.node(id)).bits());
   }
   if (!number || (!IsInt(to) && to != proto::U1)) return std::nullopt;
+  // A cast to bool asks whether any bit is set; it does not keep the lowest.
   if (to == proto::U1) return math_.Bit(math_.Truth(*number));
   // A signed row of planes of an unsigned type is right modulo the type's range only: it cannot be
   // widened.
@@ -210,6 +220,7 @@ std::optional<LaneNumber> Lanes::Operand(NodeId id, Scalar to) {
 
 std::optional<LaneNumber> Lanes::Load(LoadNode node) {
   const NodeId from = node.address();
+  // Locals first: their addresses are no cells.
   if (const auto local = locals_.find(from); local != locals_.end()) return local->second;
   const std::optional<int64_t> distance = DistanceOf(from);
   if (!distance) return std::nullopt;
@@ -218,6 +229,7 @@ std::optional<LaneNumber> Lanes::Load(LoadNode node) {
 }
 
 std::optional<LaneNumber> Lanes::Binary(BinaryNode node) {
+  // The builder has given both operands one type.
   const Scalar of = c_.ScalarOf(node.left());
   const std::optional<LaneNumber> x = Operand(node.left(), of), y = Operand(node.right(), of);
   if (!x || !y) return std::nullopt;
@@ -242,6 +254,7 @@ std::optional<LaneNumber> Lanes::Choose(ChooseNode node) {
     if (!LowerBlock(block)) return std::nullopt;
     return std::exchange(yielded_, std::nullopt);
   };
+  // Restored afterwards: a choice within an arm leaves the arm skippable.
   const bool outer = std::exchange(may_be_skipped_, true);
   const std::optional<LaneNumber> x = arm(node.then_block());
   const std::optional<LaneNumber> y = x ? arm(node.else_block()) : std::nullopt;
@@ -257,6 +270,7 @@ std::optional<LaneNumber> Lanes::Value(NodeId id) {
     case proto::LOAD:
       return Load(LoadNode(id, node));
     case proto::CAST_TO:
+      // Between types of equal width it would be the identity here, but floats have no planes.
       if (node.op() == proto::OP_BIT_CAST) return std::nullopt;
       return Operand(CastToNode(id, node).value(), c_.ScalarOf(id));
     case proto::UNARY: {
@@ -292,6 +306,7 @@ bool Lanes::Local(LocalNode node) {
 }
 
 bool Lanes::Global(GlobalNode node) {
+  // A cell of a lane needs no code before its use: loads and stores make the address themselves.
   if (Distance(node)) return true;
   if (!IsPlain(node)) return false;
   LowerNode(c_, node.id());
@@ -305,6 +320,7 @@ bool Lanes::Store(StoreNode node) {
     local->second = *number;
     return true;
   }
+  // A store to a neighbour's cell would be a store to two words, and to lanes of other iterations.
   if (DistanceOf(node.address()) != int64_t{0}) return false;
   c_.Create<ir::StoreOp>(math_.Plane(*number, 0), Address(AsGlobal(node.address()), 0));
   return true;
@@ -319,6 +335,7 @@ bool Lanes::Atomic(AtomicNode node) {
     std::optional<LaneNumber> made =
         math_.Binary(AtomicCombiner(node.op()), scalar, local->second, *number);
     if (!made) return false;
+    // The value of an atomic op is what was there before.
     values_[node.id()] = std::exchange(local->second, std::move(*made));
     return true;
   }
@@ -392,6 +409,7 @@ bool Lanes::Lower(NodeId id) {
       break;
   }
   // What may be an index is not computed as a number of lanes, too.
+  // A loop index as a number would take a different value in each lane: 32 planes for nothing.
   const std::optional<At> index = IndexOf(id);
   if (index) indices_[id] = *index;
   if (index || node.kind() == proto::CONST) return true;
@@ -413,11 +431,14 @@ bool Lanes::LowerBlock(BlockId block) {
 
 bool CanRunByLanes(LoweringContext& c, StructForNode loop, int storage) {
   const proto::LoopConfig& config = c.ConfigOf(static_cast<uint64_t>(loop.config()));
+  // Bounds checks report one iteration, and lanes run a word's iterations at once.
   if (!config.bit_vectorize() || !c.IsParallel(config) || c.ChecksBounds() ||
       c.storages.BitArray(storage) == nullptr) {
     return false;
   }
   // It can if lowering succeeds, so that is tried, in a block that is dropped.
+  // Dropped with all that was emitted into it. Trying twice is simpler than a second analysis that
+  // would have to agree with the lowering.
   mlir::Block nowhere;
   Scalars words;
   for (uint32_t i = 0; i < kMaxIndices; ++i) {
