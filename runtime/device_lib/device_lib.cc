@@ -63,7 +63,9 @@ float kiln_powi_f32(float base, int32_t exponent) { return FloatPower(base, expo
 double kiln_powi_f64(double base, int32_t exponent) { return FloatPower(base, exponent); }
 
 void kiln_atomic_add_f32(float* address, float number) {
-  float old = *address, sum;
+  float old, sum;
+  // Atomic as well: a compiler may read a plain float twice, and other threads write it meanwhile.
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
   do {
     sum = old + number;
   } while (!__atomic_compare_exchange(address, &old, &sum, /*weak=*/true, __ATOMIC_RELAXED,
