@@ -21,6 +21,7 @@ mlir::Value Compute(LoweringContext& c, UnaryNode node, const Index& at) {
 mlir::Value Compute(LoweringContext& c, BinaryNode node, const Index& at) {
   const Scalar of = c.ScalarOf(node.left());
   mlir::Value x = c.tensors->Element(node.left(), at), y = c.tensors->Element(node.right(), at);
+  // Before the op, whose result would be wrong already.
   if (c.emit.debug) CheckArithmetic(c, node.op(), of, x, y);
   return EmitBinary(c.b, c.loc, node.op(), of, x, y, c.emit);
 }
@@ -44,6 +45,7 @@ mlir::Value Compute(LoweringContext& c, PickNode node, const Index& at) {
   const Type& type = c.TypeOf(node.id());
   const bool is_matrix = type.shape.size() == 2;
   const uint64_t columns = is_matrix ? type.shape[1] : 1;
+  // A constant position costs nothing at run time.
   if (!at.value) {
     int64_t number = node.first() + static_cast<int64_t>(at.number / columns) * node.strides()[0];
     if (is_matrix) number += static_cast<int64_t>(at.number % columns) * node.strides()[1];
@@ -52,6 +54,7 @@ mlir::Value Compute(LoweringContext& c, PickNode node, const Index& at) {
   mlir::Value row = at.value, column;
   if (is_matrix) {
     mlir::Value width = c.Int32(static_cast<int64_t>(columns));
+    // A loop over rows and columns has them; otherwise they are divided out.
     row = at.row ? at.row : c.Create<mlir::arith::DivUIOp>(at.value, width).getResult();
     column = at.column ? at.column : c.Create<mlir::arith::RemUIOp>(at.value, width).getResult();
   }

@@ -12,6 +12,7 @@ LargeTensors::LargeTensors(LoweringContext& c)
     : c_(c), deferral_(c.function, c.types, c.IsBody()) {}
 
 const Scalars& LargeTensors::Value(NodeId id) {
+  // All of it is needed here, so an array is made.
   if (IsDeferred(id)) c_.values[id] = {Make(id)};
   return c_.values[id];
 }
@@ -62,6 +63,7 @@ void LargeTensors::Prepare(NodeId id) {
 void LargeTensors::Prepare(NodeId id, const Place& target) {
   if (ReadsOverwritten(id, target, false)) {
     c_.values[id] = {Make(id)};
+    // So that later uses read the array, not the memory that has changed.
     deferral_.End(id);
   }
   Prepare(id);
@@ -88,6 +90,7 @@ bool LargeTensors::ReadsOverwritten(NodeId id, const Place& target, bool moved) 
     const Root& source = *c_.places[LoadNode(id, node).address()].root;
     const Root& written = *target.root;
     if (source.IsJoin() || written.IsJoin()) return true;
+    // Locals of different roots never overlap, nor does a local with a storage.
     if (!source.InStorage() || !written.InStorage()) return moved && &source == &written;
     if (source.storage == written.storage) return moved;
     return c_.storages.MayAlias(source.storage, written.storage);

@@ -37,6 +37,7 @@ llvm::SmallVector<mlir::Type> ArgumentTypes(const proto::Function& function, con
   for (const proto::Param& param : function.params()) {
     const bool by_reference = param.kind() == proto::Param::PARAM_REFERENCE;
     ForEachTensor(types, TypeOfParam(param), [&](const Type& type) {
+      // Large tensors stay in memory: thousands of arguments would take LLVM minutes.
       if (by_reference || IsLarge(type)) {
         arguments.push_back(address(type));
       } else {
@@ -45,6 +46,7 @@ llvm::SmallVector<mlir::Type> ArgumentTypes(const proto::Function& function, con
     });
   }
   ForEachResult(function, types, [&](const Type& type) {
+    // The caller's arrays for large results, after all parameters.
     if (IsLarge(type)) arguments.push_back(address(type));
   });
   return arguments;
@@ -145,6 +147,7 @@ void ReturnFromFunction(LoweringContext& c, ReturnNode node) {
 
 void Lower(LoweringContext& c, ReferenceNode node) {
   Root* root = c.NewRoot(node.type());
+  // A reference is the address of one scalar, made by the caller.
   root->cells.assign(1, c.arguments[node.param()][0]);
   c.places[node.id()] = {root, 0, 1, {}};
 }

@@ -63,6 +63,7 @@ void StoreParts(LoweringContext& c, const Place& place, llvm::ArrayRef<mlir::Val
   llvm::MapVector<const Root*, WrittenNumbers> words;
   for (uint64_t i = 0; i < values.size(); ++i) {
     const Place& part = place.root->parts[place.first + i];
+    // With a run-time index, the word is not known here: such a number is stored alone.
     if (part.root->InWord() && !part.index) {
       words[part.root].emplace_back(&NumberAt(part), values[i]);
     } else {
@@ -80,6 +81,7 @@ void ForEachMember(const LoweringContext& c, const Type& type, const Place& plac
                    llvm::function_ref<void(TypeId, const Place&)> visit) {
   Place member{place.root, place.first, 0, {}};
   for (const auto& [name, of] : type.members) {
+    // Members follow each other as scalars, nested ones included.
     member.count = c.types.NumScalars(of);
     visit(of, member);
     member.first += member.count;
@@ -134,6 +136,7 @@ void StorePieces(LoweringContext& c, TypeId id, const Place& place,
     });
   }
   const bool is_array = IsLarge(type);
+  // An array is one piece, its address; a run-time index selects one scalar.
   const uint64_t count = is_array || place.index ? 1 : place.count;
   const llvm::ArrayRef<mlir::Value> own = pieces->take_front(count);
   *pieces = pieces->drop_front(count);

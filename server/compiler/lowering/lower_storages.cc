@@ -15,6 +15,7 @@ namespace {
 
 // The type of each component.
 mlir::ArrayAttr ElementTypes(const proto::Type& element, mlir::MLIRContext* context) {
+  // An SNode itself, which has no elements.
   if (element.scalar() == proto::SCALAR_NONE) return mlir::ArrayAttr::get(context, {});
   uint64_t count = 1;
   for (uint32_t extent : element.shape()) count *= extent;
@@ -38,10 +39,12 @@ mlir::Attribute Dense(const proto::DenseStorage& dense, int slot, int alias, boo
                       mlir::ArrayAttr types, mlir::MLIRContext* context) {
   llvm::SmallVector<int64_t> digits, components, base_strides;
   for (const proto::Digit& digit : dense.digits()) {
+    // Flat numbers: attributes of the IR have no nested messages.
     digits.append(
         {digit.axis(), static_cast<int64_t>(digit.extent()), static_cast<int64_t>(digit.stride())});
   }
   for (const proto::Component& component : dense.components()) {
+    // The check has seen that offsets are whole bytes.
     components.append({component.base(), static_cast<int64_t>(component.bit_offset() / 8)});
   }
   for (const proto::Strides& strides : dense.base_strides()) {
@@ -76,6 +79,7 @@ mlir::Attribute TreeField(const proto::TreeStorage& tree, int alias, bool read_o
   for (const proto::TreeComponent& component : tree.components()) {
     components.append(
         {component.tree(), component.node(), static_cast<int64_t>(component.bit_offset() / 8)});
+    // Written only if some component differs: the usual field then has a short text.
     own_axes |= !component.axes().empty();
     const auto& of = component.axes().empty() ? tree.axes() : component.axes();
     component_axes.append(of.begin(), of.end());
@@ -101,11 +105,13 @@ std::vector<uint32_t> FirstOverlapping(const proto::CompileUnit& unit) {
     first.push_back(number);
     const auto join = [&](uint32_t other) {
       const uint32_t a = find(number), b = find(other);
+      // To the lower number, so that the result does not depend on the order of joins.
       first[std::max(a, b)] = std::min(a, b);
     };
     if (storage.alias_set() != 0) join(sets.emplace(storage.alias_set(), number).first->second);
     for (const proto::TreeComponent& component : storage.tree().components()) {
       const auto key = std::make_tuple(component.tree(), component.node(), component.bit_offset());
+      // The first storage that names a component owns it; the others join it.
       join(owners.emplace(key, number).first->second);
     }
   }
@@ -123,6 +129,7 @@ std::vector<int> AliasSets(const proto::CompileUnit& unit) {
   }
   for (const proto::Param& param : unit.kernel().body().params()) {
     if (param.kind() != proto::Param::PARAM_STORAGE) continue;
+    // Alone in its set, a storage gets none: code without alias sets is easier to optimise.
     if (!once.insert(first[param.storage()]).second) twice.insert(first[param.storage()]);
   }
   std::vector<int> sets;
@@ -144,6 +151,7 @@ bool InSameWords(const proto::Storage& a, const proto::Storage& b) {
     rest.mutable_word()->clear_components();
     rest.mutable_word()->clear_sharers();
     for (const proto::Component& component : storage.dense().components()) {
+      // A word elsewhere in its cell is another word: not comparable here.
       if (component.bit_offset() != 0) rest.clear_word();
     }
     if (rest.has_dense()) rest.mutable_dense()->clear_components();
@@ -171,6 +179,8 @@ std::vector<int> FirstOfWords(const proto::CompileUnit& unit, const std::vector<
     first[p] = p;
     if (aliases[p] == 0) continue;
     const int leader = first_of_set.try_emplace(aliases[p], p).first->second;
+    // One that differs spoils the set: then each keeps its own position, and the set says that they
+    // overlap.
     if (!InSameWords(storage(leader), storage(p))) mixed.insert(aliases[p]);
   }
   for (int p = 0; p < body.params_size(); ++p) {
@@ -204,6 +214,7 @@ std::vector<bool> NotActivating(const proto::CompileUnit& unit, const ReachedNod
       for (int c = 0; field && c < field.getNumComponents(); ++c) {
         if (field.getComponentTree(c) != snode.getTree()) continue;
         const auto path = storages.TreeOf(snode).getPath(field.getComponentNode(c));
+        // Above the component: activating it would activate the SNode.
         if (llvm::is_contained(path, snode.getNode())) out[s] = true;
       }
     }
@@ -222,6 +233,7 @@ void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes, St
     auto snode = llvm::cast<ir::TreeFieldAttr>((*attributes)[position]);
     deactivated.insert({snode.getTree(), snode.getNode()});
   });
+  // Before the loop, which appends.
   const size_t count = attributes->size();
   storages.last_sparse.assign(count, -1);
   for (size_t s = 0; s < count; ++s) {
@@ -245,6 +257,7 @@ void AddLastSparse(const proto::CompileUnit& unit, const ReachedNodes& nodes, St
 std::vector<uint32_t> Runs(mlir::Attribute storage) {
   auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
   auto tree = llvm::dyn_cast<ir::TreeFieldAttr>(storage);
+  // An ndarray is one run by its layout.
   if (!dense && !tree) return {};
   // What holds a component, and where in it.
   const auto home = [&](uint64_t i) -> std::tuple<int64_t, int64_t, int64_t> {
@@ -307,6 +320,7 @@ Storages LowerStorages(const proto::CompileUnit& unit, const CheckedUnit& checke
   }
   for (int p = 0; p < body.params_size(); ++p) {
     if (body.params(p).kind() != proto::Param::PARAM_STORAGE) {
+      // A value: it has no storage, but the numbers of parameters count it.
       out.of_param.Add(-1);
       continue;
     }
@@ -325,6 +339,7 @@ Storages LowerStorages(const proto::CompileUnit& unit, const CheckedUnit& checke
     trees.push_back(Tree(unit.trees(t), checked.arguments.tree_slot[t], context));
   }
   if (!trees.empty()) out.trees = mlir::ArrayAttr::get(context, trees);
+  // Last, so that the numbers of all other storages are those without debug mode.
   if (unit.options().debug()) AddLastSparse(unit, checked.nodes, out, &attributes);
   out.attributes = mlir::ArrayAttr::get(context, attributes);
   out.no_activate = NotActivating(unit, checked.nodes, out);

@@ -36,6 +36,8 @@ Scalars IndicesFromDigits(LoweringContext& c, const StructLoop& loop, const Scal
   Scalars indices(loop.axes);
   for (auto [digit, value] : llvm::zip(loop.digits, digits)) {
     mlir::Value& index = indices[digit.axis];
+    // The outermost digit has no multiplier, so its extent, which may be known at launch only, is
+    // not used.
     index = index ? c.Add(c.Mul(index, c.Int32(digit.extent)), value) : value;
   }
   for (mlir::Value& index : indices) {
@@ -76,6 +78,7 @@ void LowerOverWords(LoweringContext& c, const StructLoop& loop) {
   if (c.IsParallel(loop.config)) {
     if (box.uppers.empty()) box.uppers.push_back(c.Int32(1));
     box.lowers.assign(box.uppers.size(), c.Int32(0));
+    // Asked before the nest is begun, as the question emits code on trial.
     const bool by_lanes = CanRunByLanes(c, loop.node, loop.storage);
     return LowerNest(c, box, block, [&](const Scalars& digits) {
       LowerAtWord(c, loop, IndicesFromDigits(c, loop, digits), by_lanes);
@@ -146,12 +149,14 @@ void LowerOverList(LoweringContext& c, const StructLoop& loop, ir::TreeFieldAttr
 
 void LowerOverTree(LoweringContext& c, StructLoop loop, ir::TreeFieldAttr field) {
   ir::TreeAttr tree = c.storages.TreeOf(field);
+  // Without a sparse level every cell is active, and no list is needed.
   if (tree.getLastSparse(field.getNode()) != 0) return LowerOverList(c, loop, field);
   loop.axes = field.getNumAxes();
   const llvm::ArrayRef<int64_t> axes = field.getAxes().asArrayRef();
   for (int64_t n : tree.getPath(field.getNode())) {
     for (int a = 0; a < tree.getNode(n).getNumAxes(); ++a) {
       const auto* index = llvm::find(axes, tree.getNode(n).getAxis(a));
+      // No index of the field goes along this axis.
       if (index == axes.end()) continue;
       const int64_t extent = tree.getNode(n).getExtent(a);
       loop.digits.push_back({index - axes.begin(), extent});
