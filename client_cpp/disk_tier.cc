@@ -132,6 +132,7 @@ void DiskTier::Remove(const Key& key) const {
 }
 
 void DiskTier::Touch(const Key& key) const {
+  // The daemon evicts by these times, and knows of uses by clients only through them.
   if (mode_.read_only || mode_.foreign) return;
   const absl::StatusOr<Folder> shard = home_.OpenShard(PlaceOf(key));
   if (!shard.ok() || !shard->own().ok()) return;
@@ -153,6 +154,7 @@ void DiskTier::Store(const Key& key, absl::string_view entry) const {
   if (mode_.read_only) return;
   absl::Status status = WriteEntryFile(home_, PlaceOf(key), entry);
   static std::atomic<bool> warned{false};
+  // Once: a full disk would otherwise be reported for every kernel.
   if (status.ok() || warned.exchange(true)) return;
   std::fprintf(stderr, "kiln: compiled kernels are not cached: %s\n",
                std::string(status.message()).c_str());

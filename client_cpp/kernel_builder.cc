@@ -48,6 +48,7 @@ double FloatOf(uint64_t bits, Scalar type) {
 }
 
 // Truncates `value` to the width of `type`.
+// Constants of equal value then have equal bits, and units equal keys.
 uint64_t WrapInt(uint64_t value, Scalar type) {
   const int bits = ScalarBits(type);
   return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
@@ -87,6 +88,8 @@ void KernelBuilder::BeginBody() {
 
 // --- Checks ----------------------------------------------------------------------
 
+// Also nodes of functions that are closed: a front end may ask for the type of anything it has
+// made.
 const proto::Node* KernelBuilder::FindAnyNode(NodeNumber number) const {
   const FunctionId of = FunctionOfNode(number);
   if (!HasFunction(unit_.kernel(), of)) return nullptr;
@@ -96,6 +99,7 @@ const proto::Node* KernelBuilder::FindAnyNode(NodeNumber number) const {
                                                                     : nullptr;
 }
 
+// No type, and no error, for what does not exist: the caller's next call reports it.
 TypeId KernelBuilder::TypeOf(NodeNumber node) const {
   const proto::Node* found = FindAnyNode(node);
   return found != nullptr ? TypeId(found->type()) : TypeId();
@@ -114,6 +118,7 @@ absl::Status KernelBuilder::CheckVisible(NodeNumber number) const {
       current_.block_open[current_.node_block[id]]) {
     return absl::OkStatus();
   }
+  // Misuse is a mistake of a front end, Refuse one of the user's program.
   return Misuse("node ", number.number(), " does not exist here");
 }
 
@@ -172,6 +177,7 @@ absl::Status KernelBuilder::CheckTensorIndices(TypeId tensor,
     const auto index = As<ConstNode>(indices[i]);
     const int64_t value = SignedOf(index.bits(), types_[index.type()].scalar);
     if (value < 0 || value >= type.shape[i]) {
+      // A code of its own: programs know it as another kind of error.
       return absl::OutOfRangeError(
           absl::Substitute(kTensorIndexOutOfRange, value, i, types_.Name(tensor)));
     }
@@ -199,6 +205,7 @@ NodeNumber KernelBuilder::AppendIn(BlockId block, bool listed, proto::NodeKind k
 
 NodeNumber KernelBuilder::Append(proto::NodeKind kind, TypeId type,
                                  absl::Span<const NodeNumber> operands) {
+  // New nodes belong to the innermost open block.
   const OpenBlock& current = current_.open.back();
   return AppendIn(current.block(), !current.terminated, kind, type, operands);
 }
@@ -221,6 +228,7 @@ ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   }
   proto::Param* param = unit_.mutable_kernel()->mutable_body()->add_params();
   param->set_kind(proto::Param::PARAM_STORAGE);
+  // The number that the storage gets on the next line.
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
   *unit_.add_storages() = storage;
   return params_.Add({proto::Param::PARAM_STORAGE, type, CountIndices(storage)});
@@ -373,6 +381,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::MakeTensor(absl::Span<const NodeNumber
                                                     : Promote(type.scalar, element_type.scalar);
   }
   std::vector<NodeNumber> casts;
+  // Large matrices have thousands of elements.
   casts.reserve(elements.size());
   for (const NodeNumber element : elements) casts.push_back(CastScalars(element, type.scalar));
   return Append(proto::MAKE_TENSOR, types_.Get(type), casts);
@@ -411,6 +420,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Pick(NodeNumber tensor,
   uint64_t elements = 1;
   int64_t lowest = first, last = first;
   for (size_t d = 0; d < shape.size(); ++d) {
+    // Its span below would be negative.
     if (shape[d] == 0) return Misuse("a dimension of extent 0");
     elements *= shape[d];
     const int64_t span = int64_t{strides[d]} * (int64_t{shape[d]} - 1);
@@ -448,6 +458,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::MakeStruct(TypeId type,
   }
   for (size_t i = 0; i < members.size(); ++i) {
     RETURN_IF_ERROR(CheckValue(members[i]));
+    // All members before the first cast, as an error must leave the kernel unchanged.
     RETURN_IF_ERROR(CheckCast(TypeOf(members[i]), target.members[i].second, types_));
   }
   std::vector<NodeNumber> casts;
@@ -491,6 +502,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Shape(ParamId storage, int axis) {
 
 absl::StatusOr<NodeNumber> KernelBuilder::Local(TypeId type, NodeNumber init) {
   RETURN_IF_ERROR(CheckType(type));
+  // Without a value the variable holds zeros.
   if (!init) return Append(proto::LOCAL, type, {});
   ASSIGN_OR_RETURN(const NodeNumber value, Cast(init, type));
   return Append(proto::LOCAL, type, {value});

@@ -35,6 +35,7 @@ NodeNumber KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const Nod
 absl::StatusOr<NodeNumber> KernelBuilder::Condition(NodeNumber x) {
   RETURN_IF_ERROR(CheckValue(x));
   if (!types_[TypeOf(x)].IsScalar()) {
+    // As NumPy does: is a vector true if all are, or any?
     return Refuse(kTruthValueIsAmbiguous, types_.Name(TypeOf(x)));
   }
   return CastScalars(x, proto::U1);
@@ -233,6 +234,7 @@ absl::Status KernelBuilder::Return(absl::Span<const NodeNumber> values) {
 
 NodeNumber KernelBuilder::Print(absl::Span<const NodeNumber> values, const proto::Format& format) {
   for (const NodeNumber value : values) {
+    // No node: a print of a value that does not exist shows nothing.
     if (!CheckValue(value).ok()) return {};
   }
   const NodeNumber made = Append(proto::PRINT, {}, values);

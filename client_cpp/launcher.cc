@@ -82,6 +82,7 @@ class Launcher::Texts {
  public:
   explicit Texts(const Launcher& launcher)
       : launcher_(launcher), texts_(launcher.instance_->texts()) {
+    // The runtime calls these from any of its threads, one at a time.
     hooks_.print = [this](uint32_t node, const uint64_t* values, uint32_t count) {
       Print(node, values, count);
     };
@@ -180,6 +181,7 @@ Launcher& Launcher::OnFailure(FailureHook hook) {
 int Launcher::Find(ParamId param, ArgumentSlot::Kind kind, uint32_t element) {
   const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   int at = first_slot_.Has(param) ? first_slot_[param] : -1;
+  // The slots of a parameter follow each other, so the search is short.
   for (; at >= 0 && at < first_tree_slot_ && slots[at].param == param.number(); ++at) {
     if (slots[at].kind == kind && slots[at].element == element) return at;
   }
@@ -209,6 +211,7 @@ template <typename T>
 Launcher& Launcher::SetSlot(ParamId param, uint32_t element, T value) {
   int slot = Find(param, ArgumentSlot::Kind::kValue, element);
   if (slot < 0) return *this;
+  // The kernel's type, not the caller's: `Set(n, 3)` of an f32 parameter is 3.0.
   auto type = static_cast<proto::Scalar>(kernel_->info().arguments[slot].scalar);
   return Put(slot, SlotOf(type, value));
 }
@@ -249,6 +252,7 @@ Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* node
 absl::Status Launcher::CheckArguments() const {
   if (!error_.ok() || missing_ == 0) return error_;
   size_t i = 0;
+  // There is one: `missing_` counts those that are not set.
   while (is_set_[i]) ++i;
   const ArgumentSlot& slot = kernel_->info().arguments[i];
   const bool is_tree = slot.kind == ArgumentSlot::Kind::kTree;
@@ -258,6 +262,7 @@ absl::Status Launcher::CheckArguments() const {
 
 absl::Status Launcher::Run(int max_threads) {
   RETURN_IF_ERROR(CheckArguments());
+  // Without an instance there are no texts: failures have no position, and prints are lost.
   if (instance_ == nullptr) {
     if (kernel_->Launch(arguments_.data(), results_.data(), nullptr, max_threads)) {
       return absl::OkStatus();

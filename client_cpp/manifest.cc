@@ -22,12 +22,15 @@ namespace kiln {
 namespace {
 
 constexpr char kHeader[] = "kiln-manifest 3";
+// Bounds of what a manifest may ask for: it may come from anywhere. A large program has hundreds of
+// units.
 constexpr size_t kMaxLine = 10000;
 constexpr size_t kMaxUnits = 20000;
 constexpr uint64_t kMaxRecordedBytes = uint64_t{1} << 30;  // of all recorded kernels of a file
 // Of those bytes to the compressed ones, above the first MiB.
 constexpr uint64_t kMaxRatio = 256;
 
+// A line end in a name would begin a line of its own.
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "?"}}); }
 
 std::string Packed(const std::string& raw) {
@@ -63,6 +66,7 @@ absl::Status BadLine(int number, const Parts&... parts) {
   return Bad(absl::StrCat("line ", number, ": ", parts...));
 }
 
+// Names are SHA-256 in hexadecimal, as keys are.
 bool IsName(absl::string_view text) {
   return text.size() == 64 && absl::c_all_of(text, [](char c) {
            return absl::ascii_isdigit(c) || ('a' <= c && c <= 'f');
