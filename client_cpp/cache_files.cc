@@ -53,7 +53,7 @@ absl::StatusOr<OpenFile> Open(const std::string& path) {
 }
 
 absl::StatusOr<std::string> Read(const OpenFile& file, uint64_t at, uint64_t size) {
-  // The callers bound `size` first: it may come from a file of anyone.
+  // The callers bound `size` first: it may come from any file.
   std::string bytes(size, '\0');
   for (uint64_t done = 0; done < size;) {
     const ssize_t n = pread(file.fd, &bytes[done], size - done, at + done);

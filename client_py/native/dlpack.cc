@@ -101,7 +101,7 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   exported->shape = storage.shape;
   exported->shape.insert(exported->shape.end(), storage.element_shape.begin(),
                          storage.element_shape.end());
-  // Both keep the memory: which of them is set depends on who made it.
+  // Both keep the memory: which of them is set depends on how it was made.
   exported->buffer = storage.memory->buffer;
   exported->owner = storage.memory->owner;
   DlTensor& tensor = exported->managed.tensor;

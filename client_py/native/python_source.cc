@@ -47,7 +47,7 @@ class BlockReader {
         return false;
       }
       seen_def_ |= StartsWord(code, "def") || StartsWord(code, "async");
-      // Before `def` only decorators may stand: anything else means that the line number was wrong,
+      // Only decorators come before `def`: anything else means that the line number was wrong,
       // as after an edit of the file.
       bad_ |= !seen_def_ && code[0] != '@';
     }
