@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/failed.h"
 
 namespace kiln {
 namespace {
@@ -98,7 +99,7 @@ int64_t Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t e
   const int64_t start = NowNanoseconds();
   RunParts(run, ctx, begin, some, unit);
   const int64_t took = NowNanoseconds() - start;
-  if (*ctx.failed != 0) return some;
+  if (HasFailed(ctx)) return some;
   // For small pieces, the first accesses to code and memory distort the measurement.
   if (took > kChunkNanoseconds || value() == 0) {
     Measure(took, some - begin);
@@ -113,7 +114,7 @@ void Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int6
                        int64_t unit) {
   const int64_t start = NowNanoseconds();
   RunParts(run, ctx, begin, end, unit);
-  if (*ctx.failed == 0) Measure(NowNanoseconds() - start, end - begin);
+  if (!HasFailed(ctx)) Measure(NowNanoseconds() - start, end - begin);
 }
 
 void Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
@@ -128,7 +129,7 @@ void Cost::RunParts(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t
   const bool known = measured();
   const int64_t first = (known ? kPartNanoseconds : kFirstPart) * kUnit;
   int64_t units = std::max<int64_t>(1, (each == 0 ? kFirstIterations : first / each) / unit);
-  while (begin < end && *ctx.failed == 0) {
+  while (begin < end && !HasFailed(ctx)) {
     const int64_t to = end - begin <= units * unit ? end : begin + units * unit;
     const int64_t start = NowNanoseconds();
     run(&ctx, begin, to, 0);

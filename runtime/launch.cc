@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "runtime/atomics_gate.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/failed.h"
 #include "runtime/grain.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
@@ -144,7 +145,7 @@ thread_local Temporaries::Cached Temporaries::cached;
 // passes the size of a piece as the unit, which no thread divides.
 void RunByPiece(KilnTask run, const KilnContext* ctx, int64_t begin, int64_t end) {
   const int64_t size = static_cast<Launched*>(ctx->launch)->pieces.size;
-  for (int64_t at = begin; at < end && *ctx->failed == 0; at += size) {
+  for (int64_t at = begin; at < end && !HasFailed(*ctx); at += size) {
     run(ctx, at, std::min(end, at + size), static_cast<int32_t>(at / size));
   }
 }
@@ -180,7 +181,7 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
   // Only the caller's own iterations and time count. Those of all threads would hide waiting, and a
   // failed launch ended early.
-  if (*ctx.failed == 0) cost.Measure(nanoseconds, iterations);
+  if (!HasFailed(ctx)) cost.Measure(nanoseconds, iterations);
   // Threads that first had to wake up may be late even without contention.
   if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
@@ -218,7 +219,7 @@ void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int
     with_partials.partials = reinterpret_cast<uint8_t*>(allocated.get());
   }
   Run(with_partials, 0, end, limit, pieces.size);
-  if (*ctx.failed == 0) finish(&with_partials, 0, count, 0);
+  if (!HasFailed(ctx)) finish(&with_partials, 0, count, 0);
 }
 
 void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
@@ -239,7 +240,7 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
   if (!cost.measured()) {
     // The first launch measures a few iterations before it decides.
     begin = cost.Try(run, ctx, begin, end, unit);
-    if (begin == end || *ctx.failed != 0) return;
+    if (begin == end || HasFailed(ctx)) return;
     threads = static_cast<int>(std::min<int64_t>(threads, end - begin));
   }
   if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end, unit);
@@ -254,9 +255,9 @@ bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, in
   const bool known = cost.measured() && alone_cost.measured();
   if (!known && threads > 1) {
     begin = alone_cost.Try(alone, ctx, begin, end, unit);
-    if (begin < end && *ctx.failed == 0) begin = cost.Try(run, ctx, begin, end, unit);
+    if (begin < end && !HasFailed(ctx)) begin = cost.Try(run, ctx, begin, end, unit);
   }
-  if (begin < end && *ctx.failed == 0) alone_cost.RunMeasured(alone, ctx, begin, end, unit);
+  if (begin < end && !HasFailed(ctx)) alone_cost.RunMeasured(alone, ctx, begin, end, unit);
   AtomicsGate::LeaveAlone();
   return true;
 }
@@ -272,7 +273,7 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
   } else {
     const int64_t start = NowNanoseconds();
     RunShared(ctx, begin, end, threads, unit);
-    if (*ctx.failed == 0) together_cost.Measure(NowNanoseconds() - start, end - begin);
+    if (!HasFailed(ctx)) together_cost.Measure(NowNanoseconds() - start, end - begin);
   }
   AtomicsGate::Leave();
 }
@@ -299,7 +300,7 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   // covers.
   const int64_t first = part ? (end - begin) / kTriedPart * (kTriedPart - 1) / unit * unit : 0;
   if (first > 0) RunEither(better_alone, ctx, begin, begin + first, threads, unit);
-  if (*ctx.failed != 0) return;
+  if (HasFailed(ctx)) return;
   // The old measurement of the tried variant is the reason for the retry, so the new one replaces
   // it instead of being averaged. A measurement of the last part alone is provisional again.
   Cost& tried = better_alone ? together_cost : alone_cost;
@@ -354,7 +355,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const La
         task.RunRange(ctx, bounds[0], bounds[1], max_threads, /*unit=*/1);
       }
       // Tasks after a failed one would compute with values that were never written.
-      if (*failed != 0) return false;
+      if (HasFailed(ctx)) return false;
     }
     return true;
   };

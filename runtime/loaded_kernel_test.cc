@@ -173,7 +173,7 @@ TEST(LoadedKernelTest, AFlagEndsTheLaunch) {
     std::thread ender([&] {
       while (__atomic_load_n(&begun, __ATOMIC_RELAXED) == 0) usleep(1000);
       usleep(100000);
-      flag = 1;
+      __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
     });
     EXPECT_FALSE(kernel->Launch(&argument, &result, &hooks, threads));
     ender.join();

@@ -20,7 +20,8 @@ alignas(64) volatile uint32_t flag = 0;
 alignas(64) bool taken = false;
 
 void OnInterrupt(int signal) {
-  flag = 1;
+  // Atomic: threads of the launch read it meanwhile.
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
   handler_before(signal);
 }
 
@@ -57,7 +58,7 @@ void EndKernelsOnInterrupt() {
 
 volatile uint32_t* FlagForLaunch() {
   if (!IsMainThread() || taken) return nullptr;
-  flag = 0;
+  __atomic_store_n(&flag, 0, __ATOMIC_RELAXED);
   return &flag;
 }
 
