@@ -32,6 +32,7 @@ std::string Typed(proto::Op op, const std::vector<std::string>& operands,
                   DefaultTypes defaults = {}) {
   TypeTable types;
   std::vector<TypeId> ids;
+  ids.reserve(operands.size());
   for (const std::string& operand : operands) ids.push_back(TypeNamed(operand, &types));
   const auto typing = TypeOp(op, ids, defaults, &types);
   if (!typing.ok()) return std::string(typing.status().message());

@@ -63,8 +63,7 @@ TEST(ArgumentLayout, Refuses) {
            "kernel { types {} types { scalar: F32 } body { params { kind: 9 type: 1 } } }",
            "kernel { types {} types { scalar: F32 shape: 70000 } body { params { type: 1 } } }",
            "kernel { types {} types { scalar: F32 shape: 70000 } body { returns: 1 } }",
-           "kernel { body { params { kind: PARAM_STORAGE } } } "
-           "storages { dense { num_bases: 4294967295 } }",
+           "storages { dense { num_bases: 4294967295 } } kernel { body { params { kind: 1 } } }",
            "kernel { body { returns: 0 } }",
        }) {
     EXPECT_EQ(LayoutOf(text).status().code(), absl::StatusCode::kInvalidArgument) << text;

@@ -165,6 +165,7 @@ std::string Serial(const std::string& body) {
 std::string Struct(int over, int node, int indices, const std::string& body,
                    const std::string& finish = "", bool slices = false) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(indices) + 1);
   for (int i = 0; i < indices; ++i) names.push_back(absl::StrCat("%i", i, " : i32"));
   if (!finish.empty()) names.push_back("%acc : i32");
   return absl::StrCat("kiln.task.listgen \"l\" tree 0 node ", node, " \"path\"",
@@ -206,7 +207,8 @@ class TreeCodegenTest : public testing::TestWithParam<Configuration> {
   }
 
   // Compiles for a kernel of these trees.
-  std::unique_ptr<TestKernel> Compile(const std::string& text, std::vector<TestTree*> trees) {
+  std::unique_ptr<TestKernel> Compile(const std::string& text,
+                                      const std::vector<TestTree*>& trees) {
     TestKernel::Options options;
     options.target = GetParam().target;
     options.opt_level = GetParam().opt_level;
