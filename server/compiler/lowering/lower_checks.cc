@@ -34,9 +34,11 @@ void CheckBounds(LoweringContext& c, int storage, const Scalars& indices,
   mlir::Value inside;
   for (auto [given, axis] : llvm::zip(indices, axes)) {
     mlir::Value extent = AxisExtent(c, storage, axis, c.b.getI32Type());
+    // The message shows indices and extents, so both travel with the assert.
     values.push_back(extent);
     mlir::Value index = given;
     const int64_t offset = c.storages.AxisOffset(storage, axis);
+    // The index counts from the field's offset, the extent from zero.
     if (offset != 0) index = c.Sub(index, c.Int32(offset));
     // One comparison of unsigned numbers: a negative index is beyond every extent.
     inside = Both(c, inside, c.Compare(arith::CmpIPredicate::ult, index, extent));
@@ -61,11 +63,13 @@ void CheckAppended(LoweringContext& c, const Scalars& indices, ir::TreeFieldAttr
   Scalars values = indices;
   values.append(indices);
   values.push_back(c.Int32(c.storages.TreeOf(field).getNode(field.getNode()).getNumCells()));
+  // An append to a full list returns a negative number.
   Assert(c, c.Compare(arith::CmpIPredicate::sge, number, c.Int32(0)), values);
 }
 
 void CheckVisited(LoweringContext& c, int storage, ir::TreeFieldAttr field, const Scalars& at) {
   const int last = c.storages.last_sparse[storage];
+  // Nothing in this kernel deactivates cells of the loop.
   if (last < 0) return;
   // The last sparse SNode above the loop's may have larger cells: its indices are coarser.
   ir::TreeAttr tree = c.storages.TreeOf(field);
@@ -99,6 +103,7 @@ mlir::Value AsInt64(LoweringContext& c, Scalar scalar, mlir::Value x) {
 mlir::Value Overflows(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Value x,
                       mlir::Value y) {
   mlir::Type type = x.getType();
+  // Twice the width holds every sum and product exactly.
   mlir::Type wide = c.b.getIntegerType(2 * type.getIntOrFloatBitWidth());
   const auto widen = [&](mlir::Value value) -> mlir::Value {
     if (IsSignedInt(scalar)) return c.Create<arith::ExtSIOp>(wide, value);
@@ -149,6 +154,7 @@ mlir::Value IsWrong(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Value
     case proto::OP_SHL:
     case proto::OP_SHR:
     case proto::OP_BIT_SHR:
+      // Unsigned: a negative count is beyond every width, too.
       return compare(arith::CmpIPredicate::uge, ScalarBits(scalar));
     case proto::OP_POW:
       return IsSignedInt(scalar) ? compare(arith::CmpIPredicate::slt, 0) : mlir::Value();
@@ -181,6 +187,7 @@ void CheckArithmetic(LoweringContext& c, proto::Op op, Scalar scalar, mlir::Valu
   mlir::Value wrong = IsWrong(c, op, scalar, x, y);
   if (!wrong) return;
   mlir::Value right = c.Create<arith::XOrIOp>(wrong, c.Int(c.b.getI1Type(), 1));
+  // The client names the op in its message.
   mlir::Value number = c.Int32(op);
   Assert(c, right, {AsInt64(c, scalar, x), AsInt64(c, scalar, y), number});
 }

@@ -26,6 +26,7 @@ Index LinearIndex(LoweringContext& c, NodeIds indices, const std::vector<uint32_
   Index at;
   if (AreConstant(c, indices)) {
     for (size_t d = 0; d < shape.size(); ++d) {
+      // Row-major, as tensors are stored.
       at.number = at.number * shape[d] + ConstNode(indices[d], c.node(indices[d])).bits();
     }
     return at;
@@ -93,6 +94,7 @@ Scalars Lower(LoweringContext& c, MakeStructNode node) {
 Scalars Lower(LoweringContext& c, GetMemberNode node) {
   const Type& type = c.TypeOf(node.value());
   uint64_t first = 0;
+  // A struct is the pieces of its members one after the other.
   for (uint64_t m = 0; m < node.member(); ++m) first += NumPieces(c.types, type.members[m].second);
   const Scalars& all = c.tensors->Value(node.value());
   return Scalars(all.begin() + first, all.begin() + first + NumPieces(c.types, node.type()));

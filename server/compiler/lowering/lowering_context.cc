@@ -37,6 +37,7 @@ LoweringContext::LoweringContext(const UnitLowering& of, FunctionId id, mlir::Op
       emit(EmitOptionsOf(of.unit.options())),
       b(builder),
       loc(builder.getUnknownLoc()),
+      // By number, for all nodes: a look-up is an index, and kernels have thousands of nodes.
       values(function.nodes_size()),
       places(function.nodes_size()),
       loops(function.nodes_size()),
@@ -49,6 +50,7 @@ LoweringContext::LoweringContext(const UnitLowering& of, FunctionId id, mlir::Op
 LoweringContext::~LoweringContext() = default;
 
 const std::vector<Scalar>& LoweringContext::ScalarsIn(TypeId type) {
+  // On the heap: roots keep pointers to the list while the table grows.
   std::unique_ptr<std::vector<Scalar>>& scalars = scalars_in_[type];
   if (!scalars) {
     scalars = std::make_unique<std::vector<Scalar>>();
@@ -58,10 +60,12 @@ const std::vector<Scalar>& LoweringContext::ScalarsIn(TypeId type) {
 }
 
 bool LoweringContext::IsParallel(const proto::LoopConfig& config) const {
+  // As the check of the unit has it: outermost loops of the kernel's own body.
   return IsBody() && depth == 1 && !config.serialize();
 }
 
 void LoweringContext::Unsupported(const std::string& what) {
+  // Lowering goes on, so that one run reports all of them.
   in.diagnostics->push_back(NotSupported(CurrentNode(), what));
 }
 

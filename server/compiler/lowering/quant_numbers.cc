@@ -28,6 +28,8 @@ class NumberUpdate {
         compute_(ComputeTypeAt(place)),
         op_(op),
         value_(value) {
+    // Sums of fixed-point numbers are sums of their digits: exact, and cheaper than by way of a
+    // float.
     const bool adds = op == proto::OP_ATOMIC_ADD || op == proto::OP_ATOMIC_SUB;
     if (adds && number_.quant().kind() == proto::QuantType::QUANT_FIXED) {
       added_ = bits_.EncodeFixed(number_, value);
@@ -67,6 +69,7 @@ class NumberUpdate {
 
 mlir::Value LoadNumber(LoweringContext& c, const Place& place, const Index& at) {
   const Root& root = *place.root;
+  // The number may be among those whose store waits.
   c.writes->FlushBeforeRead(root);
   QuantBits bits = BitsOf(c, place);
   const auto read = [&](uint64_t i) {
@@ -119,6 +122,8 @@ mlir::Value AtomicNumber(LoweringContext& c, const Place& place, const Index& at
     return number.Read(old);
   }
   Scalars here;
+  // Before the update, whose body may run several times: what does not depend on the word is
+  // computed once.
   std::vector<NumberUpdate> numbers;
   for (uint64_t i = 0; i < place.count; ++i) {
     here.push_back(c.Is(at.value, i));
@@ -131,6 +136,7 @@ mlir::Value AtomicNumber(LoweringContext& c, const Place& place, const Index& at
     }
     return made;
   });
+  // From the word before the update, as an atomic op returns the old value.
   mlir::Value chosen = numbers[0].Read(old);
   for (uint64_t i = 1; i < place.count; ++i) {
     chosen = c.Select(here[i], numbers[i].Read(old), chosen);
