@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/language/diagnostics.h"
@@ -232,6 +233,34 @@ ParamId KernelBuilder::AddStorageParam(const proto::Storage& storage) {
   param->set_storage(static_cast<uint32_t>(unit_.storages_size()));
   *unit_.add_storages() = storage;
   return params_.Add({proto::Param::PARAM_STORAGE, type, CountIndices(storage)});
+}
+
+void KernelBuilder::Differentiate(proto::AutodiffMode mode) {
+  unit_.mutable_kernel()->add_autodiff(mode);
+}
+
+absl::StatusOr<std::pair<proto::Storage*, uint32_t>> KernelBuilder::Companions(ParamId of,
+                                                                               ParamId companion) {
+  RETURN_IF_ERROR(CheckParam(of, proto::Param::PARAM_STORAGE));
+  RETURN_IF_ERROR(CheckParam(companion, proto::Param::PARAM_STORAGE));
+  const proto::Function& body = unit_.kernel().body();
+  const auto storage = [&](ParamId param) {
+    return body.params(static_cast<int>(param.number())).storage();
+  };
+  return std::make_pair(unit_.mutable_storages(static_cast<int>(storage(of))),
+                        storage(companion) + 1);
+}
+
+absl::Status KernelBuilder::SetGradient(ParamId of, ParamId gradient) {
+  ASSIGN_OR_RETURN(const auto found, Companions(of, gradient));
+  found.first->set_grad(found.second);
+  return absl::OkStatus();
+}
+
+absl::Status KernelBuilder::SetDual(ParamId of, ParamId dual) {
+  ASSIGN_OR_RETURN(const auto found, Companions(of, dual));
+  found.first->set_dual(found.second);
+  return absl::OkStatus();
 }
 
 uint32_t KernelBuilder::AddTree(const proto::TreePart& tree) {
@@ -561,7 +590,35 @@ absl::StatusOr<NodeNumber> KernelBuilder::MemberAddress(NodeNumber address, int 
 
 absl::StatusOr<NodeNumber> KernelBuilder::Load(NodeNumber address) {
   RETURN_IF_ERROR(CheckAddress(address));
-  return Append(proto::LOAD, TypeOf(address), {address});
+  const NodeNumber value = Append(proto::LOAD, TypeOf(address), {address});
+  return IsStopped(node(address)) ? StopGradient(value) : value;
+}
+
+void KernelBuilder::StopGradientsOf(std::vector<ParamId> storages) {
+  stopped_ = std::move(storages);
+}
+
+bool KernelBuilder::IsStopped(const proto::Node& address) const {
+  if (stopped_.empty()) return false;
+  const auto is_stopped = [this](uint32_t id) {
+    return IsStopped(NodeAt(*current_.message, NodeId(id)));
+  };
+  switch (address.kind()) {
+    case proto::GLOBAL:
+      return absl::c_linear_search(stopped_, ParamId(address.index()));
+    case proto::ELEMENT:
+    case proto::MEMBER:
+      return is_stopped(address.operands(0));
+    case proto::JOIN:
+      return absl::c_any_of(address.operands(), is_stopped);
+    default:
+      return false;
+  }
+}
+
+absl::StatusOr<NodeNumber> KernelBuilder::StopGradient(NodeNumber value) {
+  RETURN_IF_ERROR(CheckValue(value));
+  return Append(proto::STOP_GRADIENT, TypeOf(value), {value});
 }
 
 absl::Status KernelBuilder::Store(NodeNumber address, NodeNumber value) {

@@ -69,6 +69,13 @@ class KernelBuilder {
   // value type of GLOBAL nodes is `storage.element()` interned here.
   ParamId AddStorageParam(const proto::Storage& storage);
   void SetReturnTypes(absl::Span<const TypeId> types);
+  // Makes the kernel one that computes derivatives of what it computes otherwise.
+  void Differentiate(proto::AutodiffMode mode);
+  // `gradient`, a storage of the same form, receives the gradients of `of`. Both are storage
+  // parameters.
+  absl::Status SetGradient(ParamId of, ParamId gradient);
+  // `dual`, likewise, has the duals of `of`: its derivatives along a direction.
+  absl::Status SetDual(ParamId of, ParamId dual);
   // A whole tree (TreeLayout::DescribeTree); storages of the tree form refer to it by the returned
   // number.
   uint32_t AddTree(const proto::TreePart& tree);
@@ -96,6 +103,8 @@ class KernelBuilder {
                                   uint32_t first, absl::Span<const int32_t> strides);
   // The elements of `tensor` combined by an associative op, in row-major order.
   absl::StatusOr<NodeNumber> Reduce(proto::Op op, NodeNumber tensor);
+  // `value`, as a constant for derivatives.
+  absl::StatusOr<NodeNumber> StopGradient(NodeNumber value);
   absl::StatusOr<NodeNumber> MakeStruct(TypeId type, absl::Span<const NodeNumber> members);
   absl::StatusOr<NodeNumber> GetMember(NodeNumber value, int member);
   NodeNumber Random(TypeId type);                               // a scalar type; none for any other
@@ -111,6 +120,9 @@ class KernelBuilder {
                                   const std::vector<uint32_t>& shape);
   absl::StatusOr<NodeNumber> MemberAddress(NodeNumber address, int member);
   absl::StatusOr<NodeNumber> Load(NodeNumber address);
+  // From here on, and until the next call, loads of these storage parameters are constants for
+  // derivatives.
+  void StopGradientsOf(std::vector<ParamId> storages);
   absl::Status Store(NodeNumber address, NodeNumber value);  // casts (and broadcasts) the value
   absl::StatusOr<NodeNumber> Atomic(proto::Op op, NodeNumber address,
                                     NodeNumber value);  // old value
@@ -232,6 +244,10 @@ class KernelBuilder {
   absl::Status CheckAddress(NodeNumber node) const;
   absl::Status CheckType(TypeId type) const;
   absl::Status CheckParam(ParamId param, proto::Param::Kind kind) const;
+  // Of two storage parameters of the open kernel: the storage of one, 1 + that of its companion.
+  absl::StatusOr<std::pair<proto::Storage*, uint32_t>> Companions(ParamId of, ParamId companion);
+  // Whether the address is in a storage whose gradients are stopped.
+  bool IsStopped(const proto::Node& address) const;
   // One integer per dimension of `shape`; constants must be within it.
   absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeNumber> indices) const;
   absl::Status CheckIntegers(absl::Span<const NodeNumber> indices) const;
@@ -272,6 +288,7 @@ class KernelBuilder {
     int num_indices;
   };
   IdVector<ParamId, ParamInfo> params_;  // the kernel's
+  std::vector<ParamId> stopped_;         // see StopGradientsOf
 };
 
 }  // namespace kiln

@@ -51,6 +51,23 @@ absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defau
   return absl::OkStatus();
 }
 
+// A gradient or dual has an element of its own for each of the storage's.
+absl::Status CheckCompanion(const proto::CompileUnit& unit, uint32_t storage, uint32_t companion) {
+  if (companion >= static_cast<uint32_t>(unit.storages_size())) {
+    return Bad("storage ", storage, ": gradient: storage ", companion, " does not exist");
+  }
+  const proto::Storage& of = unit.storages(static_cast<int>(storage));
+  const proto::Storage& as = unit.storages(static_cast<int>(companion));
+  const bool same_element = of.element().scalar() == as.element().scalar() &&
+                            std::equal(of.element().shape().begin(), of.element().shape().end(),
+                                       as.element().shape().begin(), as.element().shape().end());
+  if (companion == storage || !same_element || !IsFloat(of.element().scalar()) ||
+      of.form_case() != as.form_case() || of.has_word() || as.has_word()) {
+    return Bad("storage ", storage, ": gradient: storage ", companion, " is of another kind");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStorages(UnitFacts* facts) {
   const proto::CompileUnit& unit = facts->unit;
   const auto count = static_cast<uint32_t>(unit.storages_size());
@@ -59,8 +76,10 @@ absl::Status CheckStorages(UnitFacts* facts) {
     if (absl::Status status = CheckStorage(storage, unit.trees()); !status.ok()) {
       return Bad("storage ", i, ": ", status.message());
     }
-    // Numbers from 1, so `count` itself is the last storage.
-    if (storage.grad() > count || storage.dual() > count) return Bad("storage ", i, ": gradient");
+    // Numbers from 1.
+    for (const uint32_t companion : {storage.grad(), storage.dual()}) {
+      if (companion > 0) RETURN_IF_ERROR(CheckCompanion(unit, i, companion - 1));
+    }
     const proto::Type& element = storage.element();
     // Types are compared by number, so elements get theirs in the same table as the nodes.
     TypeId type = facts->types->GetTensor(
@@ -132,7 +151,11 @@ absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
   if (static_cast<uint32_t>(kernel.functions_size()) > kMaxFunctions) {
     return Bad(kernel.functions_size(), " functions");
   }
-  if (!proto::AutodiffMode_IsValid(kernel.autodiff())) return Bad("unknown autodiff mode");
+  for (const int mode : kernel.autodiff()) {
+    if (!proto::AutodiffMode_IsValid(mode) || mode == proto::AUTODIFF_NONE) {
+      return Bad("autodiff mode ", mode);
+    }
+  }
 
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::FromProto(kernel.types()));
   // Of the unit; types that the checks add to the table must not be named by it.

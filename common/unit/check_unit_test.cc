@@ -344,7 +344,8 @@ TEST(CheckUnit, RefusesTheRest) {
       {with("params { type: 1 }", "params { type: 6 }"), "type 6"},
       {with("params { type: 1 }", "returns: 6 params { type: 1 }"), "return type 6"},
       {with("types {}", "types { scalar: F32 }"), "type 0"},
-      {"kernel { autodiff: 9 }", "autodiff"},
+      {"kernel { autodiff: 9 }", "autodiff mode 9"},
+      {"kernel { autodiff: AUTODIFF_NONE }", "autodiff mode 0"},
       {"kernel { body { nodes {} } }", "without blocks"},
       {"kernel { body { blocks {} } }", "without blocks"},
   };
