@@ -63,6 +63,12 @@ typedef struct KilnRuntime {
    * with what hangs on it, is used again from the launch's gc task on. */
   void (*deactivate)(const struct KilnContext* ctx, KilnNode* node, uint8_t* container,
                      uint64_t cell);
+  /* Gradients: the calling thread's tape, a stack of bytes, of which each launch starts its own.
+   * So many new ones, a multiple of 8; null if there is no room: the task then fails. The last
+   * ones. Removes the last ones. */
+  uint8_t* (*tape_push)(const struct KilnContext* ctx, uint64_t bytes);
+  uint8_t* (*tape_top)(const struct KilnContext* ctx, uint64_t bytes);
+  void (*tape_pop)(const struct KilnContext* ctx, uint64_t bytes);
 } KilnRuntime;
 
 /* State of one launch; read-only to tasks but for what it points to. */

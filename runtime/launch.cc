@@ -1,5 +1,6 @@
 // LoadedKernel::Launch: the tasks of one launch, in order.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "runtime/grain.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
+#include "runtime/tape.h"
 #include "runtime/tree/tree.h"
 
 namespace kiln {
@@ -42,6 +44,7 @@ struct Launched {
   volatile uint32_t failed = 0;  // unused if the hooks provide a flag
   std::mutex mutex;              // serialises calls of hooks
   Pieces pieces = {};
+  std::atomic<uint64_t> tape_number = 0;
 };
 
 void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
@@ -92,7 +95,25 @@ void Deactivate(const KilnContext*, KilnNode* node, uint8_t* container, uint64_t
   Tree::Deactivate(node, container, cell);
 }
 
-constexpr KilnRuntime kRuntime = {&Print, &Fail, &Activate, &ActivateChunk, &Deactivate};
+// The launch's number for tapes, which most launches do not need.
+uint64_t TapeNumber(const KilnContext* ctx) {
+  std::atomic<uint64_t>& number = static_cast<Launched*>(ctx->launch)->tape_number;
+  uint64_t known = number.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  const uint64_t made = Tape::NextLaunch();
+  return number.compare_exchange_strong(known, made, std::memory_order_relaxed) ? made : known;
+}
+
+uint8_t* TapePush(const KilnContext* ctx, uint64_t bytes) {
+  return Tape::OfThread().Push(TapeNumber(ctx), bytes);
+}
+
+uint8_t* TapeTop(const KilnContext*, uint64_t bytes) { return Tape::OfThread().Top(bytes); }
+
+void TapePop(const KilnContext*, uint64_t bytes) { Tape::OfThread().Pop(bytes); }
+
+constexpr KilnRuntime kRuntime = {&Print,      &Fail,     &Activate, &ActivateChunk,
+                                  &Deactivate, &TapePush, &TapeTop,  &TapePop};
 
 // The memory for temporaries. Each thread keeps a large buffer; a nested launch (a hook that runs a
 // kernel) finds the buffer in use and allocates its own.

@@ -34,7 +34,8 @@ uint8_t* MakeChunk(const KilnContext*, KilnNode* node, uint8_t* container, uint6
   uint8_t* made = Tree::ActivateChunk(node, container, chunk, &why);
   return made == nullptr ? node->dump : made;
 }
-constexpr KilnRuntime kFunctions = {nullptr, nullptr, &MakeCell, &MakeChunk, nullptr};
+constexpr KilnRuntime kFunctions = {nullptr, nullptr, &MakeCell, &MakeChunk,
+                                    nullptr, nullptr, nullptr,   nullptr};
 constexpr KilnContext kContext = {nullptr, nullptr, nullptr, &kFunctions};
 
 void Add(uint8_t* at, int32_t number) {

@@ -1,0 +1,78 @@
+#include "runtime/tape.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+namespace kiln {
+namespace {
+
+// An empty tape keeps this much memory for the next launch.
+constexpr uint64_t kKept = uint64_t{64} << 20;
+
+uint64_t FindLimit() {
+  if (const char* set = std::getenv("KILN_TAPE_MB")) {
+    const uint64_t megabytes = std::strtoull(set, nullptr, 10);
+    if (megabytes > 0) return megabytes << 20;
+  }
+  const auto pages = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
+  const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4 / cpus;
+}
+
+}  // namespace
+
+Tape& Tape::OfThread() {
+  static thread_local Tape tape;
+  return tape;
+}
+
+uint64_t Tape::NextLaunch() {
+  static std::atomic<uint64_t> launches{0};
+  return ++launches;
+}
+
+uint64_t Tape::Limit() {
+  static const uint64_t limit = FindLimit();
+  return limit;
+}
+
+Tape::~Tape() {
+  if (memory_ != nullptr) munmap(memory_, limit_);
+}
+
+void Tape::Reserve() {
+  limit_ = Limit();
+  void* memory = mmap(nullptr, limit_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    limit_ = 0;  // the next push tries again
+  } else {
+    memory_ = static_cast<uint8_t*>(memory);
+  }
+}
+
+uint8_t* Tape::Push(uint64_t launch, uint64_t bytes) {
+  if (memory_ == nullptr) Reserve();
+  if (launch_ != launch) {
+    launch_ = launch;
+    used_ = 0;
+  }
+  if (bytes > limit_ - used_) return nullptr;
+  uint8_t* pushed = memory_ + used_;
+  used_ += bytes;
+  most_ = std::max(most_, used_);
+  return pushed;
+}
+
+void Tape::Pop(uint64_t bytes) {
+  used_ -= bytes;
+  if (used_ > 0 || most_ <= kKept) return;
+  madvise(memory_ + kKept, most_ - kKept, MADV_DONTNEED);
+  most_ = 0;
+}
+
+}  // namespace kiln

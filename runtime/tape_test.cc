@@ -1,0 +1,65 @@
+#include "runtime/tape.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+constexpr uint64_t kMegabyte = 1 << 20;
+constexpr uint64_t kLimit = 80 * kMegabyte;  // as the BUILD file sets it
+
+TEST(Tape, IsAStack) {
+  Tape tape;
+  const uint64_t launch = Tape::NextLaunch();
+  uint8_t* first = tape.Push(launch, 16);
+  first[15] = 7;
+  uint8_t* second = tape.Push(launch, 8);
+  EXPECT_EQ(second, first + 16);
+  EXPECT_EQ(tape.Top(8), second);
+  tape.Pop(8);
+  EXPECT_EQ(tape.Top(16), first);
+  EXPECT_EQ(first[15], 7);
+  tape.Pop(16);
+  EXPECT_EQ(tape.Push(launch, 8), first);
+}
+
+TEST(Tape, RefusesWhatExceedsTheLimit) {
+  Tape tape;
+  const uint64_t launch = Tape::NextLaunch();
+  EXPECT_EQ(Tape::Limit(), kLimit);
+  EXPECT_EQ(tape.Push(launch, kLimit + 8), nullptr);
+  EXPECT_EQ(tape.Push(launch, ~uint64_t{7}), nullptr);
+  ASSERT_NE(tape.Push(launch, kLimit - 8), nullptr);
+  EXPECT_EQ(tape.Push(launch, 16), nullptr);
+  EXPECT_NE(tape.Push(launch, 8), nullptr);
+}
+
+TEST(Tape, DropsWhatAFailedLaunchLeft) {
+  Tape tape;
+  uint8_t* left = tape.Push(Tape::NextLaunch(), kLimit);
+  ASSERT_NE(left, nullptr);
+  EXPECT_EQ(tape.Push(Tape::NextLaunch(), kLimit), left);
+}
+
+// Freshly committed pages are zero.
+TEST(Tape, GivesBackLargeAmounts) {
+  Tape tape;
+  const uint64_t launch = Tape::NextLaunch();
+  uint8_t* bytes = tape.Push(launch, kLimit);
+  bytes[0] = bytes[kLimit - 1] = 1;
+  tape.Pop(kLimit);
+  EXPECT_EQ(tape.Push(launch, kLimit), bytes);
+  EXPECT_EQ(bytes[0], 1);
+  EXPECT_EQ(bytes[kLimit - 1], 0);
+}
+
+TEST(Tape, EachThreadHasItsOwn) {
+  Tape* mine = &Tape::OfThread();
+  EXPECT_EQ(mine, &Tape::OfThread());
+  std::thread([&] { EXPECT_NE(mine, &Tape::OfThread()); }).join();
+}
+
+}  // namespace
+}  // namespace kiln
