@@ -97,7 +97,7 @@ Value* FunctionEmitter::CompareExchangeLoop(const Address& address, ir::AtomicKi
       address, word, [&](Value* seen) { return to_word(Combine(kind, from_word(seen), y)); }));
 }
 
-// The body of an update is straight code on a word, so it is emitted in place, in the loop that
+// The body of an update is straight code on a scalar, so it is emitted in place, in the loop that
 // exchanges the word.
 void FunctionEmitter::Emit(ir::UpdateOp op) {
   const Address address = AddressFor(op.getAddress(), op);
@@ -109,7 +109,12 @@ void FunctionEmitter::Emit(ir::UpdateOp op) {
   };
   // Locals belong to one thread, however many run the task.
   if (parallel_ && address.memory != kLocal) {
-    return Map(op, ExchangeLoop(address, LlvmType(type, b_.getContext()), made));
+    llvm::Type* scalar = LlvmType(type, b_.getContext());
+    llvm::Type* word = b_.getIntNTy(scalar->getPrimitiveSizeInBits());
+    Value* old = ExchangeLoop(address, word, [&](Value* seen) {
+      return b_.CreateBitCast(made(b_.CreateBitCast(seen, scalar)), word);
+    });
+    return Map(op, b_.CreateBitCast(old, scalar));
   }
   Value* old = Load(address, type);
   Store(address, made(old));

@@ -62,6 +62,12 @@ std::string Serial(const std::string& body) {
   return "kiln.task.serial \"s\" {\n" + body + "\nkiln.return\n}\n";
 }
 
+// What the kernels of this process have on their tape.
+std::vector<uint8_t>& TestTape() {
+  static std::vector<uint8_t> bytes;
+  return bytes;
+}
+
 struct Configuration {
   Target target;
   int opt_level;
@@ -519,6 +525,56 @@ TEST_P(CodegenTest, PrintsAndFailures) {
   EXPECT_TRUE(kernel->reports().back().failed);
   EXPECT_EQ(kernel->reports().back().node, 9u);
   EXPECT_EQ(kernel->reports().back().values, (std::vector<uint64_t>{3}));
+}
+
+// Two records of a loop's iterations, taken back in the opposite order.
+TEST_P(CodegenTest, TapesAreStacksOfRecords) {
+  const std::string body = R"(
+    %one = arith.constant 1 : i64
+    %two = arith.constant 2 : i64
+    %zero = arith.constant 0 : i64
+    %x = arith.constant 1.5 : f64
+    %y = arith.constant 7 : i32
+    %pushed = kiln.tape.push 5, %two x 16 : <i8>
+    %a = kiln.tape.slot %pushed[%one] x 16 at 0 : <i8>, <f64>
+    %b = kiln.tape.slot %pushed[%zero] x 16 at 8 : <i8>, <i32>
+    kiln.store %x, %a : <f64>
+    kiln.store %y, %b : <i32>
+    %top = kiln.tape.top %two x 16 : <i8>
+    %c = kiln.tape.slot %top[%one] x 16 at 0 : <i8>, <f64>
+    %d = kiln.tape.slot %top[%zero] x 16 at 8 : <i8>, <i32>
+    %u = kiln.load %c : <f64>
+    %v = kiln.load %d : <i32>
+    kiln.tape.pop %two x 16
+    kiln.result 0, %u : f64
+    kiln.result 1, %v : i32)";
+  auto kernel = Compile(Kernel({}, Serial(body), "f64, i32"));
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->code().can_fail);
+  TestTape().clear();
+  kernel->runtime()->tape_push = [](const KilnContext*, uint64_t bytes) {
+    TestTape().resize(TestTape().size() + bytes);
+    return TestTape().data() + TestTape().size() - bytes;
+  };
+  kernel->runtime()->tape_top = [](const KilnContext*, uint64_t bytes) {
+    return TestTape().data() + TestTape().size() - bytes;
+  };
+  kernel->runtime()->tape_pop = [](const KilnContext*, uint64_t bytes) {
+    TestTape().resize(TestTape().size() - bytes);
+  };
+  kernel->Run({});
+  EXPECT_EQ(kernel->result(0), 0x3ff8000000000000u);  // 1.5
+  EXPECT_EQ(static_cast<int32_t>(kernel->result(1)), 7);
+  EXPECT_TRUE(TestTape().empty());
+  // Without room, the task fails with the number of records and their bytes.
+  kernel->runtime()->tape_push = [](const KilnContext*, uint64_t) {
+    return static_cast<uint8_t*>(nullptr);
+  };
+  kernel->Run({});
+  ASSERT_EQ(kernel->reports().size(), 1u);
+  EXPECT_TRUE(kernel->reports()[0].failed);
+  EXPECT_EQ(kernel->reports()[0].node, 5u);
+  EXPECT_EQ(kernel->reports()[0].values, (std::vector<uint64_t>{2, 16}));
 }
 
 TEST_P(CodegenTest, RandomNumbersFollowFromTheLaunch) {

@@ -99,7 +99,8 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
       .Case<ir::IfOp, ir::ForOp, ir::LoopOp, ir::CallOp, ir::PrintOp, ir::AssertOp, ir::RandomOp,
             ir::GlobalOp, ir::ComponentOp, ir::ElementOp, ir::AddressOfOp, ir::LocalOp,
             ir::LocalArrayOp, ir::TemporaryOp, ir::LoadOp, ir::StoreOp, ir::ZeroOp, ir::AtomicOp,
-            ir::UpdateOp, ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
+            ir::UpdateOp, ir::TapePushOp, ir::TapeTopOp, ir::TapePopOp, ir::TapeSlotOp,
+            ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
           [&](auto known) { Emit(known); })
       .Case([&](ir::ActivateOp o) { trees_.Activate(o); })
       .Case([&](ir::DeactivateOp o) { trees_.Deactivate(o); })

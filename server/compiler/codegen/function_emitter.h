@@ -202,6 +202,12 @@ class FunctionEmitter {
   void Emit(ir::LocalOp op);
   void Emit(ir::LocalArrayOp op);
   void Emit(ir::TemporaryOp op);
+  // Of so many records.
+  llvm::Value* TapeBytes(mlir::Value count, int64_t bytes);
+  void Emit(ir::TapePushOp op);
+  void Emit(ir::TapeTopOp op);
+  void Emit(ir::TapePopOp op);
+  void Emit(ir::TapeSlotOp op);
   void Emit(ir::LoadOp op);
   void Emit(ir::StoreOp op);
   void Emit(ir::ZeroOp op);

@@ -127,6 +127,44 @@ void FunctionEmitter::Emit(ir::TemporaryOp op) {
                     AliasScopes::kTemporaries};
 }
 
+llvm::Value* FunctionEmitter::TapeBytes(mlir::Value count, int64_t bytes) {
+  return b_.CreateNSWMul(ValueOf(count), b_.getInt64(bytes));
+}
+
+void FunctionEmitter::Emit(ir::TapePushOp op) {
+  state_->can_fail = true;
+  Value* records = state_->target->EmitTapePush(*this, TapeBytes(op.getCount(), op.getBytes()));
+  addresses_[op] = {records, AliasScopes::kTemporaries};
+  llvm::BasicBlock* full = NewBlock("full");
+  llvm::BasicBlock* room = NewBlock("room");
+  b_.CreateCondBr(b_.CreateIsNull(records), full, room);
+  b_.SetInsertPoint(full);
+  Value* slots = Alloca(b_.getInt64Ty(), 2);
+  b_.CreateStore(ValueOf(op.getCount()), slots);
+  b_.CreateStore(b_.getInt64(op.getBytes()),
+                 b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, 1));
+  state_->target->EmitReport(*this, codegen::Report::kFail, op.getNode(), 2, slots);
+  ReturnZeros();
+  b_.SetInsertPoint(room);
+}
+
+void FunctionEmitter::Emit(ir::TapeTopOp op) {
+  Value* bytes = TapeBytes(op.getCount(), op.getBytes());
+  addresses_[op] = {state_->target->EmitTapeTop(*this, bytes), AliasScopes::kTemporaries};
+}
+
+void FunctionEmitter::Emit(ir::TapePopOp op) {
+  state_->target->EmitTapePop(*this, TapeBytes(op.getCount(), op.getBytes()));
+}
+
+void FunctionEmitter::Emit(ir::TapeSlotOp op) {
+  Value* offset =
+      b_.CreateNSWAdd(TapeBytes(op.getIndex(), op.getBytes()), b_.getInt64(op.getOffset()));
+  Address slot = addresses_.lookup(op.getRecords());
+  slot.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), slot.pointer, offset);
+  addresses_[op] = slot;
+}
+
 void FunctionEmitter::Emit(ir::ExtentOp op) {
   Map(op, b_.CreateZExtOrTrunc(AxisExtent(op.getStorage(), op.getAxis()), TypeOf(op)));
 }

@@ -124,6 +124,13 @@ class Target {
   virtual void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,
                               llvm::Value* cell) const = 0;
 
+  // --- Tapes: a stack of bytes of each thread
+  // So many new ones, a multiple of 8, or null if there is no room. The last ones. Removes the last
+  // ones.
+  virtual llvm::Value* EmitTapePush(FunctionEmitter& f, llvm::Value* bytes) const = 0;
+  virtual llvm::Value* EmitTapeTop(FunctionEmitter& f, llvm::Value* bytes) const = 0;
+  virtual void EmitTapePop(FunctionEmitter& f, llvm::Value* bytes) const = 0;
+
   // --- Random numbers: each iteration that draws has a stream of its own
   // Memory of the calling thread for a stream: a pointer, since functions take it as one.
   virtual llvm::Value* NewRandomStream(FunctionEmitter& f) const = 0;

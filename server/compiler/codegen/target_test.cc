@@ -126,6 +126,15 @@ class PtxTarget final : public codegen::Target {
                       Value* cell) const override {
     Call(f, "deactivate", f.builder().getVoidTy(), {f.launch(), node, container, cell});
   }
+  Value* EmitTapePush(FunctionEmitter& f, Value* bytes) const override {
+    return Call(f, "tape_push", f.builder().getPtrTy(), {bytes});
+  }
+  Value* EmitTapeTop(FunctionEmitter& f, Value* bytes) const override {
+    return Call(f, "tape_top", f.builder().getPtrTy(), {bytes});
+  }
+  void EmitTapePop(FunctionEmitter& f, Value* bytes) const override {
+    Call(f, "tape_pop", f.builder().getVoidTy(), {bytes});
+  }
 
   Value* NewRandomStream(FunctionEmitter& f) const override {
     return f.Alloca(f.builder().getInt64Ty(), 2);

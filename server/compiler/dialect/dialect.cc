@@ -34,6 +34,11 @@ mlir::arith::FastMathFlags kiln::ir::FloatFlags(bool fast_math) {
          FastMathFlags::contract | FastMathFlags::afn;
 }
 
+uint32_t kiln::ir::NodeOf(mlir::Location location) {
+  auto position = location->findInstanceOf<mlir::FileLineColLoc>();
+  return position ? position.getLine() : 0;
+}
+
 void kiln::ir::KilnDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

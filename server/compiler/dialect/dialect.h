@@ -29,6 +29,9 @@ namespace kiln::ir {
 // defined results (isnan must see them); without it nothing.
 mlir::arith::FastMathFlags FloatFlags(bool fast_math);
 
+// The node (common/unit/node_number.h) that an op at the location comes from; 0: none.
+uint32_t NodeOf(mlir::Location location);
+
 }  // namespace kiln::ir
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_DIALECT_H_

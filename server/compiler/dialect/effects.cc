@@ -71,6 +71,11 @@ Effects Of(ir::IsActiveOp op) { return OnSNode(op.getStorage(), kQueries); }
 Effects Of(ir::LengthOp op) { return OnSNode(op.getStorage(), kQueries); }
 Effects Of(ir::AppendOp op) { return OnSNode(op.getStorage(), kActivates | kQueries | kIsAtomic); }
 
+// A tape without room fails the launch.
+Effects Of(ir::TapePushOp) { return Only(kTapes | kFails); }
+Effects Of(ir::TapeTopOp) { return Only(kTapes); }
+Effects Of(ir::TapePopOp) { return Only(kTapes); }
+
 Effects Of(ir::RandomOp) { return Only(kDraws); }
 Effects Of(ir::ResultOp) { return Only(kReports); }
 Effects Of(ir::PrintOp op) { return Reporting(op.getValues(), kReports); }
@@ -143,7 +148,7 @@ void AppendMemoryEffects(
     llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>* out) {
   // MLIR's passes know reads and writes only. Activations change what reads see, and draws the
   // stream.
-  constexpr unsigned kWrites = kActivates | kDeactivates | kDraws;
+  constexpr unsigned kWrites = kActivates | kDeactivates | kDraws | kTapes;
   const Effects effects = EffectsOf(op);
   if (!effects.reads.empty() || effects.Has(kWrites | kQueries)) {
     out->emplace_back(mlir::MemoryEffects::Read::get());

@@ -27,6 +27,7 @@ enum Effect : unsigned {
   kFails = 1 << 7,        // may end the task because the launch has failed
   kLeaves = 1 << 8,       // control may not reach the next op in the block
   kCalls = 1 << 9,        // runs a function of the kernel: FunctionFacts knows what that does
+  kTapes = 1 << 10,       // takes or releases a record of the thread's tape
 };
 
 struct Effects {

@@ -63,6 +63,12 @@ kiln.kernel @structured
   %number = kiln.append 2 []
   %number_of = kiln.address_of %array : <f32>
   %random = kiln.random : f32
+  %constant = kiln.stop_gradient %random : f32
+  %one = arith.constant 1 : i64
+  %pushed = kiln.tape.push 3, %one x 8 : <i8>
+  %top = kiln.tape.top %one x 8 : <i8>
+  %slot = kiln.tape.slot %top[%one] x 8 at 0 : <i8>, <f32>
+  kiln.tape.pop %one x 8
   kiln.print 1 (%x, %locals) {counts = array<i64: 1, 4>} : (f32, !kiln.addr<f32>)
   kiln.assert %active, 2 (%x) : (f32)
   %result = kiln.call 0(%x, %local) : (f32, !kiln.addr<f32>) -> f32
@@ -112,7 +118,8 @@ std::string Describe(const Effects& effects) {
                                                             {kReports, "reports"},
                                                             {kFails, "fails"},
                                                             {kLeaves, "leaves"},
-                                                            {kCalls, "calls"}};
+                                                            {kCalls, "calls"},
+                                                            {kTapes, "tapes"}};
   std::string text;
   const auto add = [&](const std::string& word) { text += (text.empty() ? "" : ", ") + word; };
   if (!effects.reads.empty()) add("reads " + std::to_string(effects.reads.size()));
@@ -175,7 +182,12 @@ TEST_F(EffectsTest, OfEachOp) {
       {"random", "draws"},
       {"result", "reports"},
       {"return", "leaves"},
+      {"stop_gradient", ""},
       {"store", "writes 1"},
+      {"tape.pop", "tapes"},
+      {"tape.push", "fails, tapes"},
+      {"tape.slot", ""},
+      {"tape.top", "tapes"},
       {"task.gc", ""},
       {"task.listgen", ""},
       {"task.range_for", ""},
@@ -213,10 +225,10 @@ TEST_F(EffectsTest, MlirKnowsTheSame) {
     EXPECT_EQ(mlir::isMemoryEffectFree(op), Describe(effects).empty() && !allocates)
         << op->getName().getStringRef().str();
     EXPECT_EQ(interface.hasEffect<mlir::MemoryEffects::Read>(),
-              !effects.reads.empty() || effects.snode || effects.Has(kDraws))
+              !effects.reads.empty() || effects.snode || effects.Has(kDraws | kTapes))
         << op->getName().getStringRef().str();
     EXPECT_EQ(interface.hasEffect<mlir::MemoryEffects::Write>(),
-              !effects.writes.empty() || effects.Has(kActivates | kDeactivates | kDraws))
+              !effects.writes.empty() || effects.Has(kActivates | kDeactivates | kDraws | kTapes))
         << op->getName().getStringRef().str();
   });
 }

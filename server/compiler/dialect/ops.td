@@ -228,7 +228,10 @@ def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$trees,
                        ArrayAttr:$storages, TypeArrayAttr:$results,
                        UnitAttr:$fast_math, UnitAttr:$debug,
-                       OptionalAttr<I64Attr>:$temporary_bytes);
+                       OptionalAttr<I64Attr>:$temporary_bytes,
+                       // Of a kernel to differentiate, by storage: that of its gradients, or of
+                       // its duals if the mode is `forward`; -1: none.
+                       OptionalAttr<DenseI64ArrayAttr>:$companions, UnitAttr:$forward);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{ $sym_name (`trees` $trees^)? `storages` $storages `results` $results
       attr-dict-with-keyword $body }];
@@ -453,6 +456,48 @@ def Kiln_AssertOp : Kiln_Op<"assert"> {
   let arguments = (ins I1:$condition, I64Attr:$node, Variadic<Kiln_ScalarOrAddr>:$values,
                        OptionalAttr<DenseI64ArrayAttr>:$counts);
   let assemblyFormat = "$condition `,` $node `(` $values `)` attr-dict `:` `(` type($values) `)`";
+}
+
+// --- Derivatives -------------------------------------------------------------------
+
+def Kiln_StopGradientOp : Kiln_Op<"stop_gradient", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value, as a constant of derivatives; only in kernels to differentiate";
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+// --- Tapes -------------------------------------------------------------------------
+// What iterations of a loop leave for its reverse: records on a stack of the thread. The reverse of
+// the loop takes the last one first, and a parallel iteration leaves the stack as it found it.
+
+def Kiln_TapePushOp : Kiln_MemoryOp<"tape.push"> {
+  let summary = "so many new records of so many bytes, a multiple of 8: the address of the first";
+  let description = "If there is no room for them, the launch fails at `node`.";
+  let arguments = (ins I64Attr:$node, I64:$count, I64Attr:$bytes);
+  let results = (outs Kiln_Addr:$record);
+  let assemblyFormat = "$node `,` $count `x` $bytes attr-dict `:` type($record)";
+}
+
+def Kiln_TapeTopOp : Kiln_MemoryOp<"tape.top"> {
+  let summary = "the address of the first of the last records";
+  let arguments = (ins I64:$count, I64Attr:$bytes);
+  let results = (outs Kiln_Addr:$record);
+  let assemblyFormat = "$count `x` $bytes attr-dict `:` type($record)";
+}
+
+def Kiln_TapePopOp : Kiln_MemoryOp<"tape.pop"> {
+  let summary = "removes the last records";
+  let arguments = (ins I64:$count, I64Attr:$bytes);
+  let assemblyFormat = "$count `x` $bytes attr-dict";
+}
+
+def Kiln_TapeSlotOp : Kiln_Op<"tape.slot", [Pure]> {
+  let summary = "the address of a scalar, or of an array of them, in a record of so many bytes";
+  let arguments = (ins Kiln_Addr:$records, I64:$index, I64Attr:$bytes, I64Attr:$offset);
+  let results = (outs Kiln_Addr:$address);
+  let assemblyFormat = [{ $records `[` $index `]` `x` $bytes `at` $offset attr-dict `:`
+      type($records) `,` type($address) }];
 }
 
 // --- Structured control --------------------------------------------------------

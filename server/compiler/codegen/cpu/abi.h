@@ -35,6 +35,9 @@ static_assert(sizeof(KilnContext::alone) == sizeof(int64_t));
 inline constexpr int64_t kPrint = offsetof(KilnRuntime, print);
 inline constexpr int64_t kFail = offsetof(KilnRuntime, fail);
 inline constexpr int64_t kDeactivate = offsetof(KilnRuntime, deactivate);
+inline constexpr int64_t kTapePush = offsetof(KilnRuntime, tape_push);
+inline constexpr int64_t kTapeTop = offsetof(KilnRuntime, tape_top);
+inline constexpr int64_t kTapePop = offsetof(KilnRuntime, tape_pop);
 static_assert(std::is_same_v<decltype(KilnRuntime::print), decltype(KilnRuntime::fail)>);
 
 // KilnElement: a pointer, then i32s. Axis A's index is at kAt + A * kIndexBytes.

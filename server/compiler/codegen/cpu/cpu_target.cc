@@ -33,19 +33,19 @@ int64_t OffsetOf(LaunchField field) {
   llvm_unreachable("launches pass nothing else");
 }
 
-// Calls the function at offset `function` of the KilnRuntime, which returns nothing.
-llvm::CallInst* CallRuntime(FunctionEmitter& f, int64_t function,
-                            llvm::ArrayRef<Value*> arguments) {
+// Calls the function at offset `function` of the KilnRuntime. `result`: its type; null: void.
+llvm::CallInst* CallRuntime(FunctionEmitter& f, int64_t function, llvm::ArrayRef<Value*> arguments,
+                            llvm::Type* result = nullptr) {
   llvm::IRBuilder<>& b = f.builder();
+  if (result == nullptr) result = b.getVoidTy();
   llvm::SmallVector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
   // Through the launch, not by name: an entry is a shared object that many programs load, and
   // refers to no symbol of theirs.
   Value* table = f.EntryLoad(f.launch(), abi::kRuntime);
   Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), table, function);
-  llvm::CallInst* call =
-      b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false),
-                   b.CreateLoad(b.getPtrTy(), at), arguments);
+  llvm::CallInst* call = b.CreateCall(llvm::FunctionType::get(result, types, /*isVarArg=*/false),
+                                      b.CreateLoad(b.getPtrTy(), at), arguments);
   // The runtime throws nothing, so no landing pads are needed around the call.
   call->addFnAttr(llvm::Attribute::NoUnwind);
   return call;
@@ -160,6 +160,20 @@ void CpuTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t n
 void CpuTarget::EmitDeactivate(FunctionEmitter& f, Value* node, Value* container,
                                Value* cell) const {
   CallRuntime(f, abi::kDeactivate, {f.launch(), node, container, cell});
+}
+
+Value* CpuTarget::EmitTapePush(FunctionEmitter& f, Value* bytes) const {
+  llvm::IRBuilder<>& b = f.builder();
+  return CallRuntime(f, abi::kTapePush, {f.launch(), bytes}, b.getPtrTy());
+}
+
+Value* CpuTarget::EmitTapeTop(FunctionEmitter& f, Value* bytes) const {
+  llvm::IRBuilder<>& b = f.builder();
+  return CallRuntime(f, abi::kTapeTop, {f.launch(), bytes}, b.getPtrTy());
+}
+
+void CpuTarget::EmitTapePop(FunctionEmitter& f, Value* bytes) const {
+  CallRuntime(f, abi::kTapePop, {f.launch(), bytes});
 }
 
 // --- Random numbers ----------------------------------------------------------------------

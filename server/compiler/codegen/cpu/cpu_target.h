@@ -42,6 +42,9 @@ class CpuTarget final : public codegen::Target {
 
   void EmitReport(FunctionEmitter& f, codegen::Report report, int64_t node, int64_t count,
                   llvm::Value* values) const override;
+  llvm::Value* EmitTapePush(FunctionEmitter& f, llvm::Value* bytes) const override;
+  llvm::Value* EmitTapeTop(FunctionEmitter& f, llvm::Value* bytes) const override;
+  void EmitTapePop(FunctionEmitter& f, llvm::Value* bytes) const override;
   void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,
                       llvm::Value* cell) const override;
 
