@@ -87,13 +87,14 @@ struct Compiler::State {
   // A worker compiles one kernel at a time, and a confined one may not start threads.
   State() : context(mlir::MLIRContext::Threading::DISABLED) {
     context.loadDialect<ir::KilnDialect>();
+    context.printOpOnDiagnostic(false);  // users know no ops
     for (const PassRow& row : Pipeline()) {
       auto manager = std::make_unique<mlir::PassManager>(&context);
       // Passes are made once: a worker compiles thousands of kernels.
       manager->nest<ir::KernelOp>().addPass(row.create());
       // Once, at the end, is enough: what is wrong stays wrong.
       manager->enableVerifier(false);
-      passes.emplace_back(row.name, std::move(manager));
+      passes.push_back({row, std::move(manager)});
     }
   }
 
@@ -103,7 +104,11 @@ struct Compiler::State {
 
   mlir::MLIRContext context;
   // One manager a pass, so that each is timed and set up once.
-  std::vector<std::pair<const char*, std::unique_ptr<mlir::PassManager>>> passes;
+  struct Stage {
+    PassRow row;
+    std::unique_ptr<mlir::PassManager> manager;
+  };
+  std::vector<Stage> passes;
   CodeGenerator generator;
 };
 
@@ -114,22 +119,28 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
     if (problem.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
     // Kept for the message below: what MLIR's verifier says is our mistake and not the user's.
     broken = problem.str();
-    proto::Diagnostic& diagnostic = diagnostics->emplace_back();
-    diagnostic.set_severity(proto::ERROR);
-    diagnostic.set_kind(proto::KIND_UNSUPPORTED);
-    // Locations are node numbers, which the client translates to lines.
-    const NodeNumber node = NodeOf(problem.getLocation());
-    diagnostic.set_function(FunctionOfNode(node).number());
-    diagnostic.set_node(NodeInFunction(node).number());
-    diagnostic.set_message(broken);
+    const auto add = [&](const mlir::Diagnostic& from, proto::Severity severity) {
+      proto::Diagnostic& diagnostic = diagnostics->emplace_back();
+      diagnostic.set_severity(severity);
+      diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+      // Locations are node numbers, which the client translates to lines.
+      const NodeNumber node(ir::NodeOf(from.getLocation()));
+      diagnostic.set_function(FunctionOfNode(node).number());
+      diagnostic.set_node(NodeInFunction(node).number());
+      diagnostic.set_message(from.str());
+    };
+    add(problem, proto::ERROR);
+    for (const mlir::Diagnostic& note : problem.getNotes()) add(note, proto::NOTE);
     return mlir::success();
   });
-  for (auto& [name, manager] : passes) {
+  const bool differentiates = (*module.getOps<ir::KernelOp>().begin()).getCompanions().has_value();
+  for (auto& [row, manager] : passes) {
+    if (row.for_gradients && !differentiates) continue;
     const bool failed = mlir::failed(manager->run(module));
-    watch->Stage(name, module);
+    watch->Stage(row.name, module);
     // A pass that fails has to say why at a node. Silence is a mistake of the pass.
     if (failed && diagnostics->empty()) {
-      return absl::InternalError(std::string("pass ") + name + " failed");
+      return absl::InternalError(std::string("pass ") + row.name + " failed");
     }
     if (failed) return absl::OkStatus();
   }

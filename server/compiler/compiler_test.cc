@@ -95,7 +95,7 @@ TEST(Compiler, ReportsEveryStageWithItsText) {
 
 TEST(Compiler, UnsupportedFeaturesAreDiagnostics) {
   proto::CompileUnit unit = Unit();
-  unit.mutable_kernel()->set_autodiff(proto::AUTODIFF_REVERSE);
+  unit.mutable_kernel()->add_autodiff(proto::AUTODIFF_VALIDATION);
   Compiler compiler;
   absl::StatusOr<Compilation> made = compiler.Compile(unit);
   ASSERT_TRUE(made.ok()) << made.status();

@@ -48,7 +48,9 @@ bool Parse(int argc, char** argv, Arguments* out) {
     if (absl::ConsumePrefix(&word, "--passes=")) {
       for (absl::string_view name : absl::StrSplit(word, ',')) out->passes.emplace_back(name);
     } else if (word == "--pipeline") {
-      for (const PassRow& row : Pipeline()) out->passes.push_back(row.name);
+      for (const PassRow& row : Pipeline()) {
+        if (!row.for_gradients) out->passes.push_back(row.name);
+      }
     } else if (word == "--unit") {
       out->unit = true;
     } else if (word == "--llvm") {

@@ -24,9 +24,6 @@ mlir::OwningOpRef<mlir::ModuleOp> LowerUnit(const proto::CompileUnit& unit,
                                             const CheckedUnit& checked, mlir::MLIRContext* context,
                                             std::vector<proto::Diagnostic>* diagnostics);
 
-// The node that an op comes from, if any.
-NodeNumber NodeOf(mlir::Location location);
-
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_LOWERING_LOWER_UNIT_H_

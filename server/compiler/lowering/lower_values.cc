@@ -127,6 +127,11 @@ Scalars Lower(LoweringContext& c, AssumeInRangeNode node) { return c.tensors->Va
 
 Scalars Lower(LoweringContext& c, LoopUniqueNode node) { return c.tensors->Value(node.value()); }
 
-Scalars Lower(LoweringContext& c, StopGradientNode node) { return c.tensors->Value(node.value()); }
+Scalars Lower(LoweringContext& c, StopGradientNode node) {
+  Scalars values = c.tensors->Value(node.value());
+  if (c.unit.kernel().autodiff_size() == 0) return values;
+  for (mlir::Value& value : values) value = c.Create<ir::StopGradientOp>(value.getType(), value);
+  return values;
+}
 
 }  // namespace kiln

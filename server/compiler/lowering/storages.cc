@@ -61,4 +61,12 @@ bool Storages::HasUnevenStrides(int storage, uint64_t first, uint64_t count) con
          dense.getComponentBase(first) != dense.getComponentBase(first + count - 1);
 }
 
+bool Storages::AreArrangedAlike(int storage, int other) const {
+  auto ndarray = llvm::dyn_cast<ir::NdarrayAttr>(attributes[storage]);
+  if (ndarray) return ndarray.getSoa() == llvm::cast<ir::NdarrayAttr>(attributes[other]).getSoa();
+  const uint64_t count = runs[storage].size();
+  return runs[storage] == runs[other] &&
+         HasUnevenStrides(storage, 0, count) == HasUnevenStrides(other, 0, count);
+}
+
 }  // namespace kiln

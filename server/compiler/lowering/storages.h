@@ -48,6 +48,10 @@ struct Storages {
   // Whether these components have bases with strides of their own.
   bool HasUnevenStrides(int storage, uint64_t first, uint64_t count) const;
 
+  // Whether code that addresses components of one storage by a run-time index can address those of
+  // the other one likewise.
+  bool AreArrangedAlike(int storage, int other) const;
+
   // By position and component, but of ndarrays: the first component of the consecutive ones that it
   // is among.
   std::vector<std::vector<uint32_t>> runs;

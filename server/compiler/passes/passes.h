@@ -25,6 +25,7 @@ std::unique_ptr<mlir::Pass> CreatePairAtomicsPass();
 struct PassRow {
   const char* name;
   std::unique_ptr<mlir::Pass> (*create)();
+  bool for_gradients = false;  // only for kernels that are differentiated
 };
 
 // From what the front end makes to what the code generator takes, in order.

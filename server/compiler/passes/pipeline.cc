@@ -1,10 +1,13 @@
 #include "mlir/Transforms/Passes.h"
+#include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
 
 llvm::ArrayRef<PassRow> Pipeline() {
   static const PassRow kRows[] = {
+      // References of functions are addresses of locals until then.
+      {"inline-calls", CreateInlineCallsPass, true},
       // Atomics on locals of one thread block their promotion.
       {"demote-atomics", CreateDemoteAtomicsPass},
       {"promote-locals", CreatePromoteLocalsPass},
@@ -16,6 +19,20 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"merge-updates", CreateMergeUpdatesPass},
       {"forward-stores", CreateForwardStoresPass},
       {"licm", mlir::createLoopInvariantCodeMotionPass},
+      {"promote-cells", CreatePromoteCellsPass, true},
+      {"promote-locals", CreatePromoteLocalsPass, true},
+      {"simplify-control", CreateSimplifyControlPass, true},
+      {"canonicalize", mlir::createCanonicalizerPass, true},
+      {"cse", mlir::createCSEPass, true},
+      // A load that left a loop has one adjoint, not one an iteration.
+      {"differentiate", CreateDifferentiatePass, true},
+      {"demote-atomics", CreateDemoteAtomicsPass, true},
+      {"promote-locals", CreatePromoteLocalsPass, true},
+      {"simplify-control", CreateSimplifyControlPass, true},
+      {"canonicalize", mlir::createCanonicalizerPass, true},
+      {"cse", mlir::createCSEPass, true},
+      {"licm", mlir::createLoopInvariantCodeMotionPass, true},
+      {"check-reads", CreateCheckReadsPass, true},
       {"offload", CreateOffloadPass},
       // Accumulators are locals until the second promotion.
       {"reduce", CreateReducePass},

@@ -1,0 +1,31 @@
+// Automatic differentiation: passes that turn a kernel into one that computes derivatives.
+//
+// They do nothing to kernels without the attribute `companions`, and reject what cannot be
+// differentiated at the op in question.
+#ifndef KILN_SERVER_COMPILER_AUTODIFF_AUTODIFF_H_
+#define KILN_SERVER_COMPILER_AUTODIFF_AUTODIFF_H_
+
+#include <memory>
+
+#include "mlir/Pass/Pass.h"
+
+namespace kiln {
+
+// Puts functions in the place of their calls. First of all passes: references become locals.
+std::unique_ptr<mlir::Pass> CreateInlineCallsPass();
+
+// Carries cells that a loop rewrites as locals, which promote-locals promotes.
+std::unique_ptr<mlir::Pass> CreatePromoteCellsPass();
+
+// Requires: structured level, without locals that promote-locals would remove, without calls.
+// Guarantees: the kernel has no `companions`; its new code has locals to promote and atomics to
+// demote.
+std::unique_ptr<mlir::Pass> CreateDifferentiatePass();
+
+// Rejects kernels whose derivatives need values that the kernel overwrites. After dead code has
+// gone.
+std::unique_ptr<mlir::Pass> CreateCheckReadsPass();
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_AUTODIFF_AUTODIFF_H_

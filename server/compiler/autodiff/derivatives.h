@@ -1,0 +1,35 @@
+// Derivatives of scalar ops: one row for each arithmetic op on floats that lowering makes.
+//
+// Both modes use the same rows. With t an adjoint of the op's result, Times(i, t) is what reverse
+// mode adds to operand i's adjoint; with t the dual of operand i, it is what forward mode adds to
+// the dual of the result.
+//
+// At kinks the derivative is that of one side, as in the reference: min takes the left operand
+// where it is less, max where the right one is less, abs has 0 at 0. Zeros are strong: where a
+// factor of a derivative may be infinite or NaN (sqrt, log, division, ...), t = 0 gives 0.
+#ifndef KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_
+#define KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+
+namespace kiln {
+
+// Whether the op has a row. Ops without one have no derivative: their float operands must not be
+// active.
+bool HasDerivative(mlir::Operation* op);
+
+// Whether the derivative by operand i is zero everywhere: operands that are no floats, floor, the
+// condition of a select.
+bool IsConstantIn(mlir::Operation* op, unsigned operand);
+
+// The derivative of the op's result by operand i, times t. `value_of` gives the value of the op's
+// operands and result where the builder is. Requires: HasDerivative(op), !IsConstantIn(op,
+// operand).
+mlir::Value Times(mlir::OpBuilder& b, mlir::Operation* op, unsigned operand, mlir::Value t,
+                  llvm::function_ref<mlir::Value(mlir::Value)> value_of);
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_

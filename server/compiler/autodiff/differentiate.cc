@@ -1,0 +1,73 @@
+#include "server/compiler/autodiff/autodiff.h"
+#include "server/compiler/autodiff/flow.h"
+#include "server/compiler/autodiff/forward.h"
+#include "server/compiler/autodiff/overwritten.h"
+#include "server/compiler/autodiff/reverse.h"
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/effects.h"
+
+namespace kiln {
+
+namespace {
+
+// Random numbers cannot be drawn again.
+mlir::LogicalResult CheckRandom(ir::KernelOp kernel) {
+  const auto found = kernel.walk([](ir::RandomOp op) {
+    op.emitError(
+        "RandStmt not supported: the gradient of a kernel with random numbers would draw "
+        "others; store them in a field in a kernel of its own");
+    return mlir::WalkResult::interrupt();
+  });
+  return mlir::failure(found.wasInterrupted());
+}
+
+// Addresses of no known storage, through which derivatives would be lost.
+mlir::LogicalResult CheckAddresses(ir::KernelOp kernel) {
+  const auto found = kernel.walk([](mlir::Operation* op) {
+    const Effects effects = EffectsOf(op);
+    for (mlir::Value address : llvm::concat<const mlir::Value>(effects.reads, effects.writes)) {
+      if (LocalOf(address) || StorageOf(address) >= 0) continue;
+      op->emitError("derivatives of what is at this address are not supported");
+      return mlir::WalkResult::interrupt();
+    }
+    return mlir::WalkResult::advance();
+  });
+  return mlir::failure(found.wasInterrupted());
+}
+
+void RemoveStopGradients(ir::KernelOp kernel) {
+  kernel.walk([](ir::StopGradientOp op) {
+    op.getResult().replaceAllUsesWith(op.getValue());
+    op.erase();
+  });
+}
+
+struct DifferentiatePass : mlir::PassWrapper<DifferentiatePass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DifferentiatePass)
+  llvm::StringRef getArgument() const override { return "differentiate"; }
+  void runOnOperation() override {
+    ir::KernelOp kernel = getOperation();
+    const std::optional<llvm::ArrayRef<int64_t>> companions = kernel.getCompanions();
+    if (!companions) return;
+    if (mlir::failed(CheckAddresses(kernel))) return signalPassFailure();
+    if (kernel.getForward()) {
+      if (mlir::failed(Forward(kernel, *companions))) return signalPassFailure();
+    } else {
+      if (mlir::failed(CheckRandom(kernel))) return signalPassFailure();
+      if (mlir::failed(CheckActivation(kernel))) return signalPassFailure();
+      MarkOverwritten(kernel);
+      if (mlir::failed(Reverse(kernel, *companions))) return signalPassFailure();
+    }
+    RemoveStopGradients(kernel);
+    kernel.removeCompanionsAttr();
+    kernel.setForward(false);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> CreateDifferentiatePass() {
+  return std::make_unique<DifferentiatePass>();
+}
+
+}  // namespace kiln

@@ -1,0 +1,74 @@
+#include "server/compiler/autodiff/extreme.h"
+
+#include <cmath>
+
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+
+namespace {
+
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+using mlir::Value;
+
+// Levels of an expression that Magnitude looks through.
+constexpr int kDepth = 8;
+
+// 64 units in the last place of floats of the type.
+double Tolerance(mlir::Type type) {
+  const auto& semantics = llvm::cast<mlir::FloatType>(type).getFloatSemantics();
+  const int digits = static_cast<int>(llvm::APFloat::semanticsPrecision(semantics));
+  return std::ldexp(1.0, std::min(7 - digits, -4));
+}
+
+class Comparison {
+ public:
+  Comparison(mlir::OpBuilder& b, mlir::Location loc, llvm::function_ref<Value(Value)> value_of)
+      : b_(b), loc_(loc), value_of_(value_of) {}
+
+  // The sum of the absolute terms: what rounding errors of the value are relative to.
+  Value Magnitude(Value primal, int depth) {
+    mlir::Operation* op = primal.getDefiningOp();
+    if (op != nullptr && depth > 0) {
+      const auto operand = [&](unsigned i) { return Magnitude(op->getOperand(i), depth - 1); };
+      if (llvm::isa<arith::AddFOp, arith::SubFOp>(op))
+        return F<arith::AddFOp>(operand(0), operand(1));
+      if (llvm::isa<arith::MulFOp>(op)) return F<arith::MulFOp>(operand(0), operand(1));
+      if (llvm::isa<arith::DivFOp>(op)) return F<arith::DivFOp>(operand(0), Abs(op->getOperand(1)));
+      if (llvm::isa<arith::NegFOp, math::AbsFOp>(op)) return operand(0);
+    }
+    return Abs(primal);
+  }
+
+  Value Abs(Value primal) { return F<math::AbsFOp>(value_of_(primal)); }
+
+  template <typename Op, typename... Args>
+  Value F(Args... operands) {
+    return b_.createOrFold<Op>(loc_, operands...);
+  }
+
+ private:
+  mlir::OpBuilder& b_;
+  const mlir::Location loc_;
+  llvm::function_ref<Value(Value)> value_of_;
+};
+
+}  // namespace
+
+Value IsExtreme(mlir::OpBuilder& b, Value primal, Value in_memory,
+                llvm::function_ref<Value(Value)> value_of) {
+  const mlir::Location loc = primal.getLoc();
+  const mlir::Type type = primal.getType();
+  Comparison c(b, loc, value_of);
+  const Value value = value_of(primal);
+  const Value tolerance = b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, Tolerance(type)));
+  const Value bound = c.F<arith::MulFOp>(c.Magnitude(primal, kDepth), tolerance);
+  const Value error = c.F<math::AbsFOp>(c.F<arith::SubFOp>(value, in_memory));
+  const Value is_close = c.F<arith::CmpFOp>(arith::CmpFPredicate::OLE, error, bound);
+  // Infinities.
+  const Value is_equal = c.F<arith::CmpFOp>(arith::CmpFPredicate::OEQ, value, in_memory);
+  return c.F<arith::OrIOp>(is_close, is_equal);
+}
+
+}  // namespace kiln
