@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+"""Random kernels whose gradients and duals must be those of a model.
+
+    tests/fuzz/gradients.py [--seconds 60] [--seed 0]
+    tests/fuzz/gradients.py --show SEED      the kernel of a seed
+
+The model runs the kernel's text in Python with numbers that carry derivatives
+(random_gradients/duals.py), once for each input. A difference of the gradient (reverse mode) or of
+the dual along a direction (forward mode) is a failure, as is a kernel that is refused.
+"""
+
+import argparse
+import collections
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import hunting  # noqa: E402
+from random_gradients import generator  # noqa: E402
+from random_gradients.duals import Dual, FakeTi, Undecided, value_of  # noqa: E402
+
+OPTIONS = [{"fast_math": False}, {"fast_math": True}]
+CLOSE = 1e-6  # relative to the largest part
+
+
+class Steps:
+    """Bounds the time of the model."""
+
+    left = 20_000
+
+    def trace(self, _frame, _event, _argument):
+        self.left -= 1
+        if self.left < 0:
+            raise Undecided
+        return self.trace
+
+
+def expected(seed, text):
+    """{"gradient": …, "dual": …} of a kernel; None if it is undecided."""
+    values, of_y, of_z, direction = generator.inputs(seed)
+    try:
+        gradient = [
+            evaluate(text, values, of_y, of_z, [float(k == i) for i in range(generator.N)])
+            for k in range(generator.N)
+        ]
+    except (Undecided, OverflowError, ZeroDivisionError):
+        return None
+    return {"gradient": gradient, "dual": sum(g * d for g, d in zip(gradient, direction))}
+
+
+def evaluate(text, values, of_y, of_z, direction):
+    """The derivative along the direction of total + of_y * y + of_z * z."""
+    arrays = {n: [Dual(0.0) for _ in range(generator.N)] for n in ("y", "z", "total")}
+    module = {"ti": FakeTi, "x": [Dual(v, d) for v, d in zip(values, direction)], **arrays}
+    exec(compile(text, "<model>", "exec"), module)
+    sys.settrace(Steps().trace)
+    try:
+        module["kernel"](0.75)
+    finally:
+        sys.settrace(None)
+    dual = arrays["total"][0].dual
+    for seeds, results in ((of_y, arrays["y"]), (of_z, arrays["z"])):
+        for seed, result in zip(seeds, results):
+            value_of(result)
+            dual += seed * (result.dual if isinstance(result, Dual) else 0.0)
+    return dual
+
+
+def difference(wanted, found):
+    """Describes the difference; None if there is none."""
+    if found is None:
+        return "nothing came back"
+    if "error" in found:
+        return found["error"]
+    size = 1e-3 + max(map(abs, wanted["gradient"]))
+    for k, (a, b) in enumerate(zip(wanted["gradient"], found["gradient"])):
+        if not abs(a - b) <= CLOSE * size:
+            return f"gradient of x[{k}]: {b}, not {a}"
+    a, b = wanted["dual"], found["dual"]
+    return None if abs(a - b) <= CLOSE * size * 10 else f"dual: {b}, not {a}"
+
+
+class Hunt:
+    def __init__(self, machine, log=print, size=40):
+        self.machine = machine
+        self.size = size  # kernels in a batch
+        self.log = log
+        self.counts = collections.Counter()
+        self.failures = []  # (name, words)
+
+    def batch(self, seeds):
+        programs, wanted = {}, {}
+        while len(programs) < self.size:
+            seed = next(seeds)
+            text = generator.kernel(seed)
+            right = expected(seed, text)
+            self.counts["made"] += 1
+            if right is None:
+                self.counts["undecided"] += 1
+                continue
+            programs[f"program{seed}"] = text
+            wanted[f"program{seed}"] = right
+        found = self.machine.run(programs, OPTIONS)
+        for name, text in programs.items():
+            for options, result in zip(OPTIONS, found.get(name, [None] * len(OPTIONS))):
+                self.counts["runs"] += 1
+                words = difference(wanted[name], result)
+                if words is not None:
+                    self.failures.append((name, words))
+                    self.log(f"FAILED {name} {options}: {words}\n{text}")
+        self.counts["programs"] += len(programs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", type=int, metavar="SEED")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(generator.kernel(options.show))
+        return 0
+    end = time.monotonic() + options.seconds
+    seeds = iter(range(options.seed, 10**9))
+    with tempfile.TemporaryDirectory() as home:
+        hunt = Hunt(hunting.Machine(home, "random_gradients.batch"))
+        try:
+            while time.monotonic() < end:
+                hunt.batch(seeds)
+        finally:
+            hunt.machine.stop()
+    print(", ".join(f"{count} {what}" for what, count in hunt.counts.items()))
+    print(f"{len(hunt.failures)} failures")
+    return 1 if hunt.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

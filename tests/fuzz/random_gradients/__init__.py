@@ -1,0 +1,1 @@
+"""Random kernels and their derivatives: generator, numbers that carry derivatives, runner."""
