@@ -99,7 +99,8 @@ LATE = {
     "frontend.source": "frontend.history",
     "func": "frontend.report",
     "gui": "picture raster",
-    "instance": "frontend.build frontend.context frontend.report frontend.trace",
+    "instance": "frontend.build frontend.companions frontend.context frontend.report "
+    "frontend.trace",
     "kernel": "frontend.report printing",
     "misses": "explain runtime",
     "printing": "frontend.report",

@@ -149,8 +149,10 @@ provided.register(
     _load,
     {
         "ArgPack": "values.argpack",
+        "AutodiffMode": "compat.misc",
         "Matrix": "values.matrix",
         "MatrixView": "values.matrix",
+        "SNodePointer": "compat.snode_pointer",
         "SparseMatrixBuilder": "linalg.sparse_matrix",
         "Struct": "values.struct",
         "Vector": "values.matrix",
@@ -176,7 +178,7 @@ _OTHER_NAMES = {
     **dict.fromkeys("bitpacked field interop making ndarray snode struct_field".split(), "data"),
     **dict.fromkeys("argpack decompose matrix matrix_ops struct".split(), "values"),
     **dict.fromkeys(
-        "_funcs _kernels absent ad aot experimental graph lang misc simt ui".split(), "compat"
+        "_funcs _kernels absent aot experimental graph lang misc simt ui".split(), "compat"
     ),
     "quant": "types",
 }

@@ -47,6 +47,9 @@ class Builder:
     def add_value_param(self, type: int) -> int: ...
     def add_storage_param(self, storage: bytes, trees: Sequence[int] = ()) -> int:
         """storage: serialized proto Storage. In tree form, its tree t is the builder's trees[t]."""
+    def differentiate(self, mode: int) -> None: ...
+    def set_gradient(self, of: int, gradient: int) -> None: ...
+    def set_dual(self, of: int, dual: int) -> None: ...
     def add_tree(self, tree: "Tree") -> int: ...
     def set_return_types(self, types: Sequence[int]) -> None: ...
     # values
@@ -71,6 +74,8 @@ class Builder:
     def element(self, address: int, indices: Sequence[int]) -> int: ...
     def join(self, addresses: Sequence[int], shape: Sequence[int]) -> int: ...
     def member_address(self, address: int, member: int) -> int: ...
+    def stop_gradient(self, value: int) -> int: ...
+    def stop_gradients_of(self, storages: Sequence[int]) -> None: ...  # in later loads
     def load(self, address: int) -> int: ...
     def store(self, address: int, value: int) -> None: ...
     def atomic(self, op: int, address: int, value: int) -> int: ...
@@ -366,7 +371,9 @@ class KernelBase:
 
     A call whose arguments match no instance returns ``self._miss(args, kwargs)``. These methods raise
     errors: ``self._argument_error(index, value, out_of_range)``, ``self._read_only_error(index)``,
-    ``self._failed(instance, node, text, values)`` and ``self._runtime_error(text)``.
+    ``self._gradient_error(index, value, gradient)``, ``self._failed(instance, node, text, values)``
+    and ``self._runtime_error(text)``. ``self._recorded(args, kwargs)`` returns the arguments of a call
+    that `watch_calls` records, with copies of those that the program may change.
     """
 
     def _add_instance(
@@ -378,15 +385,18 @@ class KernelBase:
     ) -> None:
         """matchers, one per argument: ("any",); ("is", object) compares by identity; ("weak", weakref)
         with the referent by identity; ("eq", object) by ``==``; ("array", scalar, ndim,
-        element_shape, element axes of a NumPy array).
+        element_shape, element axes of a NumPy array, gradient: 0 either, 1 with, 2 without),
+        optionally followed by the exact type.
         sources, one per kernel parameter in order: ("scalar", arg index, scalar);
         ("tensor", arg index, scalar, count, value -> flat list of numbers), of structs with
         one scalar per number;
-        ("field", FieldBase or FieldStorage); ("array", arg index).
+        ("field", FieldBase or FieldStorage); ("array", arg index);
+        ("gradient", arg index): the array of an array's gradient.
         returns: one (scalar, count, list of numbers -> value) per result; (scalar, 0, None)
         for a scalar."""
     def _try(self, args: tuple) -> tuple[bool, Any]: ...  # (ran, result)
     def _knows(self, args: tuple) -> bool: ...
+    def _set_derivative(self) -> None: ...  # calls are not watched
     def _forget(self) -> None: ...  # all instances
     def _prune(self) -> None: ...  # those whose objects or memory are gone
     num_instances: int
@@ -396,6 +406,23 @@ def forget_instances() -> None:
 
 def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
 def end_kernels_on_interrupt() -> None: ...  # installs the handler if SIGINT has Python's own
+
+class Calls:
+    """Recorded calls: a sequence of pairs (function, tuple of arguments)."""
+
+    def append(self, call: tuple[Callable, tuple]) -> None: ...
+    def replay(self, of: Callable[[Callable], Callable | None]) -> None:
+        """Calls ``of(function)(*args)`` for each call, the last one first, unless it is None. Asks
+        ``of`` once for each function."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> tuple[Callable, tuple]: ...
+
+def watch_calls(by: Calls | Callable[[KernelBase, tuple, dict], Any] | None) -> Any:
+    """Calls get each call of a kernel that succeeds; a function is called in place of the kernel.
+    Derivatives are not watched. Returns what watched before."""
+
+def watcher() -> Any: ...  # what watches calls; None: nothing
 def check_fields(wanted: bool) -> None: ...  # whether the next launch calls `_miss`, which checks
 def set_threads(n: int) -> None: ...  # threads per launch; 0: all
 def set_seed(seed: int) -> None: ...

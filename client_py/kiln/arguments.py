@@ -18,12 +18,17 @@ class Parameter:
     _Spec of an instance made for `value`."""
 
     in_pack = False  # whether it is a member of an argument pack
+    autodiff = 0  # how the kernel is differentiated
 
     def __init__(self, name, annotation):
         self.name = name
         self.annotation = annotation
 
     kind = property(type)
+
+    def snapshot(self, value):
+        """The argument of a recorded call: a copy if calls copy it and programs can change it."""
+        return value
 
     def bind(self, bound):
         """The front end's value of this parameter; `bound` iterates over the values of the
@@ -49,6 +54,10 @@ class _Spec:
         self.source = source
         self.bind = bind
 
+    def require_gradient(self):
+        """Makes the instance serve only arrays with a gradient, which it uses."""
+        self.matcher = (*self.matcher[:5], WITH, *self.matcher[6:])
+
 
 class ScalarParameter(Parameter):
     def specialise(self, value):
@@ -57,6 +66,14 @@ class ScalarParameter(Parameter):
 
 
 class TensorParameter(Parameter):
+    def snapshot(self, value):
+        shape = self.annotation.shape
+        numbers = flatten(value, shape)
+        if len(shape) == 1:
+            return numbers
+        n, m = shape
+        return [numbers[row * m : (row + 1) * m] for row in range(n)]
+
     def specialise(self, value):
         of = self.annotation
         shape = of.shape
@@ -80,6 +97,11 @@ class TensorParameter(Parameter):
 
 
 class StructParameter(Parameter):
+    def snapshot(self, value):
+        numbers = []
+        _flatten_struct(self.annotation, value, numbers)
+        return _make_struct(self.annotation, numbers)
+
     def specialise(self, value):
         of = self.annotation
         scalars = _struct_scalars(of)
@@ -162,6 +184,28 @@ class SelfParameter(TemplateParameter):
         return super().specialise(value)
 
 
+# Whether an instance serves arrays with a gradient; see Matcher of native/bound_instance.h.
+EITHER, WITH, WITHOUT = range(3)
+
+
+def has_grad(array):
+    return getattr(array, "grad", None) is not None
+
+
+class ArrayGradient:
+    """The gradient of an array argument, as what an instance is bound to."""
+
+    _made = {}  # position -> the object
+
+    def __init__(self, position):
+        self.position = position
+
+    @classmethod
+    def of(cls, position):
+        """The object for the argument at `position`: always the same."""
+        return cls._made.setdefault(position, cls(position))
+
+
 class ArrayParameter(Parameter):
     def specialise(self, value):
         wanted = self.annotation
@@ -175,10 +219,17 @@ class ArrayParameter(Parameter):
         numpy_element_axes = element.ndim if isinstance(element, ti_types.MatrixType) else 0
         boundary = 1 if wanted.boundary == "clamp" else 0
         descriptor = _native.ndarray_descriptor(dtype.scalar, list(element_shape), ndim, boundary)
+        has_gradient = wanted.needs_grad is not False and has_grad(value)
+        if self.autodiff and wanted.needs_grad is not False:
+            gradient = WITH if has_gradient else WITHOUT
+        else:
+            gradient = EITHER
         return _Spec(
-            ("array", dtype.scalar, ndim, list(element_shape), numpy_element_axes),
+            ("array", dtype.scalar, ndim, list(element_shape), numpy_element_axes, gradient),
             ("array",),
-            lambda ctx: ctx.array_argument(descriptor, dtype, element_shape, ndim, wanted.boundary),
+            lambda ctx: ctx.array_argument(
+                descriptor, dtype, element_shape, ndim, wanted.boundary, self.name, has_gradient
+            ),
         )
 
     def _check_ndarray(self, value, element):
@@ -269,7 +320,7 @@ class TripletsParameter(Parameter):
         scalar, dtype = value._word.scalar, value.dtype
         descriptor = _native.ndarray_descriptor(scalar, [], 1)
         return _Spec(
-            ("array", scalar, 1, [], 0, provided.SparseMatrixBuilder),
+            ("array", scalar, 1, [], 0, EITHER, provided.SparseMatrixBuilder),
             ("array",),
             lambda ctx: triplets_argument(ctx, descriptor, dtype),
         )
@@ -370,6 +421,22 @@ class PackParameter(Parameter):
             made.in_pack = True
             self.members[member] = made
 
+    def snapshot(self, value):
+        entries = {
+            name: self.members[name].snapshot(entry) for name, entry in value._entries.items()
+        }
+        return provided.ArgPack._make(value._type, entries)
+
+    @property
+    def autodiff(self):
+        return self._autodiff
+
+    @autodiff.setter
+    def autodiff(self, mode):
+        self._autodiff = mode
+        for member in self.members.values():
+            member.autodiff = mode
+
     def leaves(self):
         return _flat_leaves(self.members.values())
 
@@ -432,6 +499,7 @@ def make_parameter(kernel, position, parameter):
         raise say.invalid_type_annotation_argument_taichi_kernel(
             position=position, annotation=annotation
         )
+    made.autodiff = kernel.autodiff
     return made
 
 

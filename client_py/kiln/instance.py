@@ -7,10 +7,11 @@ kernel, and the session fetches it from the cache or compiles it.
 import os
 from _thread import RLock
 
-from . import _native, errors, events, interrupts, runtime, stat
+from . import _native, autodiff, errors, events, interrupts, runtime, stat
 from .arguments import (
     FLAT,
     MOST_ARGUMENTS,
+    ArrayGradient,
     ScalarParameter,
     annotation_advice,
     cook_return,
@@ -58,32 +59,46 @@ def make_instance(kernel, args):
     if found is None:
         with events.compiling(kernel.__name__):
             found = _transform(kernel, args, specs)
-    instance, fields = found
+    instance, bound = found
     sources = [
         (spec.source[0], position, *spec.source[1:])
         for position, spec in enumerate(specs)
         if spec.source is not None
     ]
-    sources += [("field", getattr(f, "_bound_storage", f)) for f in fields]
+    for one in bound:
+        if isinstance(one, ArrayGradient):
+            specs[one.position].require_gradient()
+            sources.append(("gradient", one.position))
+        else:
+            sources.append(("field", getattr(one, "_bound_storage", one)))
     returns = [return_spec(cook_return(r)) for r in kernel._returns]
+    if kernel.autodiff == autodiff.REVERSE:
+        returns = []
     if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
-        instance.accessed = _accessed(kernel, specs, fields)
+        instance.accessed = _accessed(kernel, specs, bound)
     runtime.instances_made += 1
+    runtime.derivatives_made |= bool(kernel.autodiff)
     kernel._add_instance(instance, [s.matcher for s in specs], sources, returns)
     events.kernel_ready(
         kernel.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds, instance
     )
 
 
-def _accessed(kernel, specs, fields):
+def _accessed(kernel, specs, bound):
     """For each parameter of the instance: (its name in messages, its first index or None)."""
     taken = zip(kernel._leaves, specs)
     found = [(f"argument '{leaf.name}'", None) for leaf, spec in taken if spec.source]
-    return found + [field._accessed() for field in fields]
+    for one in bound:
+        if isinstance(one, ArrayGradient):
+            found.append((f"the gradient of argument '{kernel._leaves[one.position].name}'", None))
+        else:
+            found.append(one._accessed())
+    return found
 
 
 def _transform(kernel, args, specs):
-    """Runs the front end and compiles. Returns the instance and the fields to which it is bound."""
+    """Runs the front end and compiles. Returns the instance and what it is bound to besides its
+    arguments: fields, SNodes, gradients of arrays."""
     cfg = runtime.cfg
     builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
     runtime.transformed += 1
@@ -92,27 +107,33 @@ def _transform(kernel, args, specs):
         from .frontend.context import BuildContext
 
         ctx = BuildContext(builder, cfg, kernel.__name__)
-        fields = _build(kernel, ctx, args, specs)
+        ctx.autodiff = kernel.autodiff
+        bound = _build(kernel, ctx, args, specs)
     for text in ctx.warnings:
         runtime._warn(text)
         if ctx.trace is not None:
             ctx.trace.said(text)
     instance, recorded = _compile(kernel, ctx, builder)
-    records.keep(kernel, ctx.trace, fields, ctx.sources, instance, recorded)
-    return instance, fields
+    records.keep(kernel, ctx.trace, bound, ctx.sources, instance, recorded)
+    return instance, bound
 
 
 def _build(kernel, ctx, args, specs):
-    """Runs the front end. Returns the fields that the kernel uses, in order of their parameters."""
+    """Runs the front end. Returns what the kernel uses besides its arguments, in order of the
+    parameters."""
     from .frontend.build import build_kernel
+    from .frontend.companions import differentiate
     from .frontend.trace import Trace
 
     ctx.trace = Trace(kernel.source)
     arguments = []
+    positions = {}  # id of an array argument -> its position
     for position, spec in enumerate(specs):
         arguments.append(spec.bind(ctx))
+        positions[id(arguments[-1])] = position
         if args[position] is not FLAT:
             ctx.trace.parameter(position, records.template_of(args[position], spec))
+    leaves = list(arguments)
     if kernel._leaves is not kernel._parameters:
         bound = iter(arguments[1:])
         arguments = [parameter.bind(bound) for parameter in kernel._parameters]
@@ -123,11 +144,14 @@ def _build(kernel, ctx, args, specs):
         if runtime.cfg.print_full_traceback:
             raise
         raise error from None
-    fields = []
+    if kernel.autodiff:
+        differentiate(ctx, leaves)
+    found = []
     for _, (kind, bound) in ctx.bindings[num_given:]:
-        assert kind == "field", kind
-        fields.append(bound)
-    return fields
+        if kind == "gradient":
+            bound = ArrayGradient.of(positions[id(bound)])
+        found.append(bound)
+    return found
 
 
 def _compile(kernel, ctx, builder):

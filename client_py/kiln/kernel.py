@@ -7,7 +7,7 @@ here puts the arguments in order, has the instance made (instance.py), and raise
 import os
 from _thread import RLock
 
-from . import _native, errors, forks, provided, runtime
+from . import _native, autodiff, errors, forks, provided, runtime
 from .arguments import (
     FLAT,
     ArrayParameter,
@@ -36,6 +36,9 @@ os.register_at_fork(after_in_child=_kernel_locks.clear)
 class Kernel(_native.KernelBase):
     """The result of `@ti.kernel`. In a class it is a method."""
 
+    autodiff = autodiff.NONE
+    _mode = "NONE"  # the name of the same in lang.enums.AutodiffMode
+
     def __init__(self, fn):
         self.__name__ = fn.__name__
         self.__qualname__ = fn.__qualname__
@@ -46,6 +49,7 @@ class Kernel(_native.KernelBase):
         self._parameters = None
         self._leaves = None  # parameters as the native side passes them: packs by member
         self._returns = None
+        self._derivatives = {}  # class -> kernel
         if self.source.can_read_annotations:
             self._read_signature()
 
@@ -104,6 +108,15 @@ class Kernel(_native.KernelBase):
     def _expected(self):
         """The parameters as error messages list them."""
         return ", ".join(map(str, self.parameters))
+
+    # --- recorded calls
+
+    def _recorded(self, args, kwargs):
+        """The arguments of a call by position, as they are now: the program may change a vector or
+        struct later, which the call copied."""
+        if kwargs or len(args) != len(self.parameters):
+            args = self._positional(args, kwargs)
+        return tuple([p.snapshot(value) for p, value in zip(self.parameters, args)])
 
     # --- calls without an instance
 
@@ -206,6 +219,25 @@ class Kernel(_native.KernelBase):
             position=position, kernel=self.__name__, name=self._leaves[position].name
         )
 
+    def _gradient_error(self, position, value, gradient):
+        """Raises the error for an array whose gradient is missing or has another form."""
+        name = self._leaves[position].name
+        if gradient is None:
+            raise say.array_without_gradient(name=name)
+        raise say.gradient_of_array_of_other_form(
+            name=name,
+            shape=tuple(value.shape),
+            dtype=value.dtype,
+            got=shown([gradient]),
+            got_shape=tuple(getattr(gradient, "shape", ())),
+            got_dtype=getattr(gradient, "dtype", None),
+        )
+
+    def _overlap_error(self, position, other):
+        raise say.arrays_of_derivative_overlap(
+            kernel=self.__name__, name=self._leaves[position].name, other=self._leaves[other].name
+        )
+
     def _runtime_error(self, text):
         """Raises the error of a launch that the runtime could not complete."""
         raise say.launch_failed(kernel=self.__name__, reason=text)
@@ -234,7 +266,28 @@ class Kernel(_native.KernelBase):
 
     @property
     def grad(self):
-        return _Gradient(self)
+        """The kernel of the gradients; see Gradient."""
+        return self._derivative(Gradient)
+
+    @property
+    def _dual(self):
+        """The kernel of the duals; see Dual."""
+        return self._derivative(Dual)
+
+    def _derivative(self, kind):
+        found = self._derivatives.get(kind)
+        if found is None:
+            found = self._derivatives[kind] = kind(self)
+        return found
+
+    @property
+    def autodiff_mode(self):
+        """The member of AutodiffMode that says what calls of the kernel compute."""
+        return getattr(provided.AutodiffMode, self._mode)
+
+    @autodiff_mode.setter
+    def autodiff_mode(self, mode):
+        self._mode = mode.name
 
     @property
     def _primal(self):
@@ -244,14 +297,32 @@ class Kernel(_native.KernelBase):
         return f"<ti.kernel {self.__qualname__}>"
 
 
-class _Gradient:
-    """A placeholder for the gradient kernel: calling it raises."""
+class Derivative(Kernel):
+    """A kernel that computes derivatives of what another one, its primal, computes. It takes the
+    same arguments."""
 
-    def __init__(self, kernel):
-        self._kernel = kernel
+    grad = None
 
-    def __call__(self, *args, **kwargs):
-        raise say.gradients_kernels_are_not_supported_yet(kernel=self._kernel.__name__)
+    def __init__(self, primal):
+        super().__init__(primal.__wrapped__)
+        self.source = primal.source
+        self._set_derivative()
+
+
+class Gradient(Derivative):
+    """Adds to the gradients of what its primal reads what those of the things that it writes make
+    of them. It takes and clears the gradients of what the primal overwrites."""
+
+    autodiff = autodiff.REVERSE
+    _mode = "REVERSE"
+
+
+class Dual(Derivative):
+    """Computes what its primal computes, and the duals of what it writes from those of what it
+    reads."""
+
+    autodiff = autodiff.FORWARD
+    _mode = "FORWARD"
 
 
 def kernel(fn):

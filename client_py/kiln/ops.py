@@ -420,13 +420,20 @@ def one(x):
 
 
 def stop_grad(x):
-    """`x` as a constant for gradients. Kiln has no gradients yet, so it returns `x`.
+    """`x` as a constant for derivatives.
 
-    x: a number, vector or matrix.
+    x: a number, vector or matrix, which the function returns; or, as a statement of a kernel, a
+    field or array: reads of it in the same block, and in blocks nested in it, are then constants.
 
         print(ti.stop_grad(2.0))  # prints: 2.0
     """
-    return x
+    ctx = active.context()
+    if ctx is None:
+        return x
+    if ctx.is_memory(x):
+        ctx.stop_gradients(x)
+        return None
+    return Expr(ctx, ctx.builder.stop_gradient(ctx.node(x))) if ctx.autodiff else x
 
 
 _ATOMIC_RESULTS = {

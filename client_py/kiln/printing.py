@@ -1,6 +1,6 @@
 """Messages of asserts and checks that failed while a kernel ran."""
 
-from . import _native
+from . import _native, autodiff
 from .diagnostics import say
 from .errors import TaichiAssertionError
 
@@ -9,7 +9,13 @@ def raise_failure(kernel, instance, node, text, values):
     """Raises for the node that failed: an assert with its rendered message, or a check."""
     kind = instance.node_kind(node)
     is_assert = kind == _native.NODES["assert"]
-    what = text if is_assert or text else _check_text(kind, values, *_accessed(instance, node))
+    if kernel.autodiff == autodiff.REVERSE:
+        # A gradient repeats no checks of its kernel; what fails is its own.
+        what = say.tape_is_full(count=values[0], size=values[1])
+    elif is_assert or text:
+        what = text
+    else:
+        what = _check_text(kind, values, *_accessed(instance, node))
     place = _place(instance, node)
     head = f"(kernel={kernel.__name__})"
     lines = [head, *([what] if what else []), *([place] if place else [])]

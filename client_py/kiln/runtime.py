@@ -16,6 +16,7 @@ initialized = False
 # Counts calls of init and reset: an object made in an older generation is stale.
 generation = 0
 instances_made = 0  # of kernels, since the latest init or reset
+derivatives_made = False  # whether instances of derivatives are among them
 
 
 @python_scope
@@ -102,10 +103,11 @@ def reset():
         ti.reset()
         print(x[0])  # raises: TaichiRuntimeError: is gone
     """
-    global initialized, generation, instances_made
+    global initialized, generation, instances_made, derivatives_made
     initialized = False
     generation += 1
     instances_made = 0
+    derivatives_made = False
     for forget in _at_reset:
         forget()
     _native.forget_instances()
@@ -119,6 +121,14 @@ _at_reset = []
 def at_reset(forget):
     """Registers a function that `reset` calls before the settings change."""
     _at_reset.append(forget)
+
+
+def companion_placed():
+    """Called when a gradient or dual gets a place: derivatives made before did without it."""
+    global derivatives_made
+    if derivatives_made:
+        derivatives_made = False
+        _native.forget_instances()
 
 
 def tree_budget():

@@ -29,7 +29,12 @@ Matcher MakeMatcher(const py::tuple& spec) {
     matcher.ndim = py::cast<int>(spec[2]);
     matcher.element_shape = py::cast<std::vector<uint32_t>>(spec[3]);
     matcher.numpy_element_axes = py::cast<int>(spec[4]);
-    if (spec.size() > 5) matcher.object = Own(py::object(spec[5]));
+    const int gradient = py::cast<int>(spec[5]);
+    if (gradient < Matcher::kEither || gradient > Matcher::kWithout) {
+      throw py::value_error("unknown demand for a gradient");
+    }
+    matcher.gradient = static_cast<Matcher::Gradient>(gradient);
+    if (spec.size() > 6) matcher.object = Own(py::object(spec[6]));
   } else {
     throw py::value_error("unknown matcher " + kind);
   }
@@ -71,7 +76,7 @@ class SlotBinder {
     const std::string kind = py::cast<std::string>(source[0]);
     if (kind == "field") {
       BindField(source, slot, index);
-    } else if (kind == "array") {
+    } else if (kind == "array" || kind == "gradient") {
       BindArray(source, slot, index);
     } else {
       BindValue(kind, source, slot, index);
@@ -123,6 +128,7 @@ class SlotBinder {
     SlotFill fill;
     fill.argument = py::cast<int>(source[1]);
     fill.slot = index;
+    fill.of_gradient = py::cast<std::string>(source[0]) == "gradient";
     if (slot.kind == ArgumentSlot::Kind::kBase) {
       fill.kind = SlotFill::kArrayBase;
       const std::vector<bool>& writes = bound_->instance->writes();

@@ -23,6 +23,8 @@ struct Matcher {
   int ndim = 0;                         // kArray: without the element's axes
   std::vector<uint32_t> element_shape;  // kArray
   int numpy_element_axes = 0;           // kArray: trailing axes of a NumPy array that form elements
+  enum Gradient { kEither, kWith, kWithout };
+  Gradient gradient = kEither;  // kArray: whether the array must have a gradient
 };
 
 // How each call fills one slot, or several adjacent ones. All other slots are constant.
@@ -36,6 +38,7 @@ struct SlotFill {
   int count = 1;                // kTensor: elements; kArrayExtent: the axis
   PyObject* flatten = nullptr;  // kTensor: owned; value -> list of numbers, row-major
   bool needs_writable = false;  // kArrayBase
+  bool of_gradient = false;     // of the array's gradient instead of the array
 };
 
 struct ReturnValue {

@@ -142,6 +142,13 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
         return b.AddStorageParam(storage);
       },
       py::arg("storage"), py::arg("trees") = Numbers());
+  c.def("differentiate", [](KernelBuilder& b, int mode) {
+    if (!proto::AutodiffMode_IsValid(mode)) throw py::value_error("not a way to differentiate");
+    b.Differentiate(static_cast<proto::AutodiffMode>(mode));
+  });
+  c.def("set_gradient",
+        [](KernelBuilder& b, ParamId of, ParamId gradient) { Get(b.SetGradient(of, gradient)); });
+  c.def("set_dual", [](KernelBuilder& b, ParamId of, ParamId dual) { Get(b.SetDual(of, dual)); });
   c.def("add_tree", [](KernelBuilder& b, const TreeObject& tree) {
     return b.AddTree(tree.layout().DescribeTree());
   });
@@ -202,6 +209,11 @@ void BindMemory(py::class_<KernelBuilder>& c) {
   });
   c.def("member_address", [](KernelBuilder& b, NodeNumber address, int member) {
     return Get(b.MemberAddress(address, member));
+  });
+  c.def("stop_gradient",
+        [](KernelBuilder& b, NodeNumber value) { return Get(b.StopGradient(value)); });
+  c.def("stop_gradients_of", [](KernelBuilder& b, const std::vector<ParamId>& storages) {
+    b.StopGradientsOf(storages);
   });
   c.def("load", [](KernelBuilder& b, NodeNumber address) { return Get(b.Load(address)); });
   c.def("store", [](KernelBuilder& b, NodeNumber address, NodeNumber value) {

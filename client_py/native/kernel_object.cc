@@ -11,6 +11,8 @@
 #include "client_cpp/print_format.h"
 #include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
+#include "client_py/native/bound_kernel.h"
+#include "client_py/native/calls_object.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/scalar_value.h"
@@ -34,12 +36,18 @@ bool fields_to_check = false;
 // The number of threads that a launch may use; 0: all threads of the pool. Guarded by the GIL.
 int launch_threads = 0;
 
+// What calls of kernels go to, unless null. Calls (calls_object.h) get each call that succeeds.
+// Anything else is called as watcher(kernel, arguments, keywords) in place of the kernel.
+// Owned.
+PyObject* watcher = nullptr;
+
 struct KernelObject {
   // The only member that CPython reads (tp_vectorcall_offset).
   PyObject_HEAD vectorcallfunc vectorcall;
   // Most recently used first.
   std::vector<BoundInstance*>* instances;
   uint64_t epoch;
+  bool is_derivative;  // calls of derivatives are not watched
 };
 
 // Not atomic: counts change under the GIL only.
@@ -122,12 +130,30 @@ bool EqualTemplates(PyObject* a, PyObject* b) {
   return equal == 1;
 }
 
+// The array of an array's gradient, a new reference; null, without a Python error, if it has none.
+PyObject* GradientOf(PyObject* array) {
+  PyObject* gradient = PyObject_GetAttrString(array, "grad");
+  if (gradient == nullptr) PyErr_Clear();
+  if (gradient == Py_None) Py_CLEAR(gradient);
+  return gradient;
+}
+
+bool HasGradient(PyObject* array) {
+  PyObject* gradient = GradientOf(array);
+  Py_XDECREF(gradient);
+  return gradient != nullptr;
+}
+
 // Whether an array has the type, number of axes and element shape of the instance's array. Its
 // extents do not matter: the launch passes them.
 bool MatchesArray(const Matcher& matcher, PyObject* argument) {
   // The class counts too: kernels treat an ndarray of Kiln's and one of NumPy's differently.
   if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
     return false;
+  if (matcher.gradient != Matcher::kEither &&
+      HasGradient(argument) != (matcher.gradient == Matcher::kWith)) {
+    return false;
+  }
   ArrayView view;
   if (!ViewArray(argument, &view)) return false;
   const int element_axes = static_cast<int>(matcher.element_shape.size());
@@ -281,6 +307,24 @@ bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uin
   return true;
 }
 
+// The array of the gradient of `value`, the argument `argument`, as a new reference. Raises unless
+// it has the form of `value`.
+PyObject* CheckedGradient(KernelObject* kernel, int argument, PyObject* value) {
+  PyObject* gradient = GradientOf(value);
+  ArrayView of, own;
+  bool fits = gradient != nullptr && ViewArray(value, &of) && ViewArray(gradient, &own) &&
+              own.scalar == of.scalar && own.ndim == of.ndim;
+  for (int a = 0; fits && a < of.ndim; ++a) fits = own.extents[a] == of.extents[a];
+  if (fits) return gradient;
+  PyObject* done =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_gradient_error", "iOO", argument,
+                          value, gradient == nullptr ? Py_None : gradient);
+  Py_XDECREF(done);
+  Py_XDECREF(gradient);
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "an unfit gradient");
+  return nullptr;
+}
+
 bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
   switch (fill.kind) {
     case SlotFill::kScalar: {
@@ -315,6 +359,64 @@ bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint6
     }
   }
   return false;
+}
+
+// Keeps the gradients that a launch uses: another thread may give their arrays others.
+class HeldGradients {
+ public:
+  HeldGradients() = default;
+  ~HeldGradients() {
+    for (PyObject* gradient : held_) Py_DECREF(gradient);
+  }
+  HeldGradients(const HeldGradients&) = delete;
+  HeldGradients& operator=(const HeldGradients&) = delete;
+
+  // The gradient of `value`, borrowed; null with a Python error.
+  PyObject* Of(KernelObject* kernel, int argument, PyObject* value) {
+    PyObject* gradient = CheckedGradient(kernel, argument, value);
+    if (gradient != nullptr) held_.push_back(gradient);
+    return gradient;
+  }
+
+ private:
+  std::vector<PyObject*> held_;
+};
+
+bool PackSlots(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args,
+               HeldGradients* gradients, uint64_t* slots) {
+  for (const SlotFill& fill : bound.fills) {
+    PyObject* value = args[fill.argument];
+    if (fill.of_gradient) value = gradients->Of(kernel, fill.argument, value);
+    if (value == nullptr || !PackSlot(kernel, fill, value, slots)) return false;
+  }
+  return true;
+}
+
+// A gradient is right only if no two of the arrays share memory: the compiler takes a write to one
+// for no write to another. Raises if some do.
+bool CheckApart(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args) {
+  struct Extent {
+    int argument;
+    const char *begin, *end;
+  };
+  std::vector<Extent> seen;
+  for (const SlotFill& fill : bound.fills) {
+    ArrayView view;
+    if (fill.kind != SlotFill::kArrayBase || fill.of_gradient) continue;
+    if (!ViewArray(args[fill.argument], &view)) continue;  // PackSlots has raised
+    int64_t bytes = ScalarBytes(view.scalar);
+    for (int a = 0; a < view.ndim; ++a) bytes *= view.extents[a];
+    const auto* begin = static_cast<const char*>(view.data);
+    for (const Extent& other : seen) {
+      if (begin >= other.end || other.begin >= begin + bytes) continue;
+      PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_overlap_error",
+                                           "ii", other.argument, fill.argument);
+      Py_XDECREF(done);
+      return false;
+    }
+    seen.push_back({fill.argument, begin, begin + bytes});
+  }
+  return true;
 }
 
 // --- Results ----------------------------------------------------------------------
@@ -550,9 +652,9 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   std::memcpy(slots, bound->slots.data(), num_slots * sizeof(uint64_t));
   // A kernel that ends without a return statement leaves them untouched.
   std::memset(results, 0, num_results * sizeof(uint64_t));
-  for (const SlotFill& fill : bound->fills) {
-    if (!PackSlot(kernel, fill, args[fill.argument], slots)) return nullptr;
-  }
+  HeldGradients gradients;
+  if (!PackSlots(kernel, *bound, args, &gradients, slots)) return nullptr;
+  if (kernel->is_derivative && !CheckApart(kernel, *bound, args)) return nullptr;
   Device::Event begin;
   // Only a profiler pays for looks at the clock.
   if (profiler != nullptr) begin = CpuDevice().Record();
@@ -574,27 +676,34 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   return MakeResults(*bound, results);
 }
 
+// Makes a tuple and a dict of the arguments of a vectorcall.
+bool CollectArguments(PyObject* const* args, Py_ssize_t count, PyObject* names,
+                      PyObject** positional, PyObject** keywords) {
+  *positional = PyTuple_New(count);
+  *keywords = PyDict_New();
+  bool collected = *positional != nullptr && *keywords != nullptr;
+  for (Py_ssize_t i = 0; collected && i < count; ++i) {
+    Py_INCREF(args[i]);
+    PyTuple_SET_ITEM(*positional, i, args[i]);
+  }
+  const Py_ssize_t num_names = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; collected && i < num_names; ++i) {
+    collected = PyDict_SetItem(*keywords, PyTuple_GET_ITEM(names, i), args[count + i]) == 0;
+  }
+  if (!collected) {
+    Py_CLEAR(*positional);
+    Py_CLEAR(*keywords);
+  }
+  return collected;
+}
+
 // Calls `_miss(args, kwargs)` in Python with the arguments of a vectorcall.
 PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  PyObject* positional = PyTuple_New(count);
-  if (positional == nullptr) return nullptr;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    Py_INCREF(args[i]);
-    PyTuple_SET_ITEM(positional, i, args[i]);
-  }
-  PyObject* keywords = PyDict_New();
-  const Py_ssize_t num_names = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-  for (Py_ssize_t i = 0; keywords != nullptr && i < num_names; ++i) {
-    if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, i), args[count + i]) < 0) {
-      Py_CLEAR(keywords);
-    }
-  }
-  PyObject* result = nullptr;
-  if (keywords != nullptr) {
-    result = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_miss", "OO", positional,
-                                 keywords);
-  }
-  Py_XDECREF(keywords);
+  PyObject *positional, *keywords;
+  if (!CollectArguments(args, count, names, &positional, &keywords)) return nullptr;
+  PyObject* result =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_miss", "OO", positional, keywords);
+  Py_DECREF(keywords);
   Py_DECREF(positional);
   return result;
 }
@@ -629,9 +738,69 @@ void CutTraceback(KernelObject* kernel) {
   PyErr_Restore(type, error, traceback);
 }
 
+// --- Watched calls ---------------------------------------------------------------------
+
+// Calls `function(kernel, args, keywords)` with the arguments of a vectorcall.
+PyObject* CallWatcher(PyObject* function, KernelObject* kernel, PyObject* const* args,
+                      Py_ssize_t count, PyObject* names) {
+  PyObject *positional, *keywords;
+  if (!CollectArguments(args, count, names, &positional, &keywords)) return nullptr;
+  Py_INCREF(function);  // it may take itself off
+  PyObject* result = PyObject_CallFunctionObjArgs(function, kernel, positional, keywords, nullptr);
+  Py_DECREF(function);
+  Py_DECREF(positional);
+  Py_DECREF(keywords);
+  return result;
+}
+
+// Whether a later change of an argument's object changes what the call would do: of vectors and
+// structs, which calls copy. (Arrays and fields are memory, which calls do not copy.)
+bool TakesCopies(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
+  BoundInstance* bound = Find(kernel, args, count);
+  if (bound == nullptr) return true;
+  for (const SlotFill& fill : bound->fills) {
+    if (fill.kind == SlotFill::kTensor) return true;
+  }
+  return false;
+}
+
+// Adds a call that succeeded to `calls`.
+bool Record(PyObject* calls, KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
+            PyObject* names) {
+  auto* function = reinterpret_cast<PyObject*>(kernel);
+  if (names == nullptr && !TakesCopies(kernel, args, count)) {
+    return AppendCall(calls, function, args, count);
+  }
+  PyObject *positional, *keywords;
+  if (!CollectArguments(args, count, names, &positional, &keywords)) return false;
+  PyObject* recorded = PyObject_CallMethod(function, "_recorded", "OO", positional, keywords);
+  Py_DECREF(positional);
+  Py_DECREF(keywords);
+  if (recorded == nullptr) return false;
+  const bool done =
+      PyTuple_Check(recorded) != 0 &&
+      AppendCall(calls, function, &PyTuple_GET_ITEM(recorded, 0), PyTuple_GET_SIZE(recorded));
+  Py_DECREF(recorded);
+  return done;
+}
+
+PyObject* WatchedCall(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
+                      PyObject* names) {
+  if (!IsCalls(watcher)) return CallWatcher(watcher, kernel, args, count, names);
+  PyObject* calls = watcher;
+  Py_INCREF(calls);
+  PyObject* result = RunOrMake(kernel, args, count, names);
+  if (result != nullptr && !Record(calls, kernel, args, count, names)) Py_CLEAR(result);
+  Py_DECREF(calls);
+  return result;
+}
+
 PyObject* KernelCall(PyObject* self, PyObject* const* args, size_t flagged_count, PyObject* names) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
-  PyObject* result = RunOrMake(kernel, args, PyVectorcall_NARGS(flagged_count), names);
+  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+  PyObject* result = watcher == nullptr || kernel->is_derivative
+                         ? RunOrMake(kernel, args, count, names)
+                         : WatchedCall(kernel, args, count, names);
   if (result == nullptr) CutTraceback(kernel);
   return result;
 }
@@ -686,6 +855,11 @@ PyObject* KernelKnows(PyObject* self, PyObject* args) {
                          nullptr);
 }
 
+PyObject* KernelSetDerivative(PyObject* self, PyObject*) {
+  reinterpret_cast<KernelObject*>(self)->is_derivative = true;
+  Py_RETURN_NONE;
+}
+
 PyObject* KernelForget(PyObject* self, PyObject*) {
   Forget(reinterpret_cast<KernelObject*>(self));
   Py_RETURN_NONE;
@@ -730,6 +904,21 @@ PyObject* CheckFields(PyObject*, PyObject* wanted) {
   Py_RETURN_NONE;
 }
 
+// Returns what watched before.
+PyObject* WatchCalls(PyObject*, PyObject* by) {
+  PyObject* before = watcher;
+  watcher = by == Py_None ? nullptr : by;
+  Py_XINCREF(watcher);
+  if (before == nullptr) Py_RETURN_NONE;
+  return before;
+}
+
+PyObject* Watcher(PyObject*, PyObject*) {
+  PyObject* by = watcher == nullptr ? Py_None : watcher;
+  Py_INCREF(by);
+  return by;
+}
+
 PyObject* SetLaunchThreads(PyObject*, PyObject* threads) {
   const long count = PyLong_AsLong(threads);
   if (count == -1 && PyErr_Occurred() != nullptr) return nullptr;
@@ -745,7 +934,7 @@ PyObject* KernelDescriptorGet(PyObject* self, PyObject* object, PyObject*) {
     Py_INCREF(self);
     return self;
   }
-  return PyMethod_New(self, object);
+  return BindKernel(self, object);
 }
 
 PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
@@ -756,6 +945,7 @@ PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
   kernel->vectorcall = KernelCall;
   kernel->instances = new std::vector<BoundInstance*>;
   kernel->epoch = instance_epoch;
+  kernel->is_derivative = false;
   return self;
 }
 
@@ -793,6 +983,8 @@ PyMethodDef kernel_methods[] = {
      "_add_instance(instance, matchers, sources, returns)"},
     {"_try", KernelTry, METH_O, "_try(args) -> (ran, result): runs a known instance."},
     {"_knows", KernelKnows, METH_O, "_knows(args): whether an instance answers."},
+    {"_set_derivative", KernelSetDerivative, METH_NOARGS,
+     "Makes the kernel a derivative, whose calls are not watched."},
     {"_forget", KernelForget, METH_NOARGS, "Drops all instances."},
     {"_prune", KernelPrune, METH_NOARGS, "Drops instances whose objects are gone."},
     {"__init_subclass__", KernelInitSubclass, METH_NOARGS | METH_CLASS, nullptr},
@@ -816,6 +1008,11 @@ PyMethodDef module_functions[] = {
      "All kernels drop their instances (init, reset)."},
     {"set_profiler", SetProfiler, METH_O,
      "A function told (kernel name, seconds) of every launch; None: no one."},
+    {"watch_calls", WatchCalls, METH_O,
+     "A list gets (kernel, arguments) of calls; a function is called in their place; None: "
+     "neither.\n"
+     "Returns what watched before."},
+    {"watcher", Watcher, METH_NOARGS, "What watches calls; None: nothing."},
     {"check_fields", CheckFields, METH_O,
      "Whether the next launch has to look at fields that were declared."},
     {"set_threads", SetLaunchThreads, METH_O, "Threads that a launch may use; 0: all."},
@@ -838,7 +1035,7 @@ bool AddKernelType(PyObject* module) {
   KernelBaseType.tp_descr_get = KernelDescriptorGet;
   KernelBaseType.tp_call = PyVectorcall_Call;
   KernelBaseType.tp_vectorcall_offset = offsetof(KernelObject, vectorcall);
-  if (PyType_Ready(&KernelBaseType) < 0) return false;
+  if (PyType_Ready(&KernelBaseType) < 0 || !ReadyBoundKernels(&KernelBaseType)) return false;
   Py_INCREF(&KernelBaseType);
   if (PyModule_AddObject(module, "KernelBase", reinterpret_cast<PyObject*>(&KernelBaseType)) != 0) {
     return false;

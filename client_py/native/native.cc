@@ -6,6 +6,7 @@
 
 #include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
+#include "client_py/native/calls_object.h"
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/instance_binding.h"
@@ -71,7 +72,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindWarm(m);
   kiln::BindCache(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
-      !kiln::AddKernelType(m.ptr())) {
+      !kiln::AddKernelType(m.ptr()) || !kiln::AddCallsType(m.ptr())) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);

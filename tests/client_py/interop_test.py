@@ -12,12 +12,23 @@ class Tensor:
 
     def __init__(self, array, grad=False):
         self.array, self.requires_grad = array, grad
+        self.grad = None
 
     dtype = property(lambda self: self.array.dtype)
     shape = property(lambda self: self.array.shape)
 
     def detach(self):
         return Tensor(self.array)
+
+    def clone(self):
+        return Tensor(self.array.copy())
+
+    def fill_(self, value):
+        self.array.fill(value)
+        return self
+
+    def numel(self):
+        return self.array.size
 
     def cpu(self):
         return self
@@ -92,6 +103,13 @@ def test_tensors_as_arguments(ti, torch):
         add(a, torch.from_numpy(np.zeros((3, 2), np.float32).T))
 
 
+def ones(torch, shape):
+    """A tensor that requires a gradient."""
+    if hasattr(torch, "ones"):
+        return torch.ones(shape, requires_grad=True)
+    return Tensor(np.ones(shape, np.float32), grad=True)
+
+
 def test_a_tensor_with_a_gradient(ti, torch):
     @ti.kernel
     def total(a: ti.types.ndarray()) -> ti.f32:
@@ -100,11 +118,66 @@ def test_a_tensor_with_a_gradient(ti, torch):
             s += a[i]
         return s
 
-    if hasattr(torch, "ones"):
-        tensor = torch.ones(3, requires_grad=True)
-    else:
-        tensor = Tensor(np.ones(3, np.float32), grad=True)
-    assert total(tensor) == 3
+    assert total(ones(torch, 3)) == 3
+
+
+def test_gradients_of_tensors(ti, torch):
+    @ti.kernel
+    def square(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for i in a:
+            b[0] += a[i] ** 2
+
+    a, b = ones(torch, 3), ones(torch, 1)
+    plain = torch.zeros(3)
+    for _ in range(2):
+        with ti.ad.Tape(loss=b):
+            square(a, b)
+    assert b.detach().numpy().tolist() == [3]
+    assert b.grad.numpy().tolist() == [1]
+    assert a.grad.numpy().tolist() == [4, 4, 4]  # of both tapes, which clear those of fields alone
+    with ti.ad.Tape(loss=b):
+        square(plain, b)
+    assert plain.grad is None
+
+
+def test_a_kernel_reads_the_gradient_of_a_tensor(ti, torch):
+    @ti.kernel
+    def total(a: ti.types.ndarray()) -> ti.f32:
+        s = 0.0
+        for i in a:
+            s += a.grad[i]
+        return s
+
+    tensor = ones(torch, 3)
+    assert total(tensor) == 0
+    tensor.grad.fill_(2)
+    assert total(tensor) == 6
+    with pytest.raises(ti.TaichiSyntaxError, match="has no gradient"):
+        total(torch.zeros(3))
+
+
+def test_mistakes_with_gradients_of_tensors(ti, torch):
+    def enter(loss):
+        with ti.ad.Tape(loss):
+            pass
+
+    with pytest.raises(RuntimeError, match="tensor only contains one element"):
+        enter(ones(torch, 3))
+    with pytest.raises(RuntimeError, match="please set requires_grad=True"):
+        enter(torch.zeros(1))
+
+    @ti.kernel
+    def k(a: ti.types.ndarray()):
+        pass
+
+    if isinstance(ones(torch, 1), Tensor):  # torch itself refuses such gradients
+        tensor = ones(torch, (2, 3))
+        tensor.grad = 3
+        with pytest.raises(ValueError, match="Expecting torch.Tensor .* getting int"):
+            k(tensor)
+        tensor.grad = Tensor(np.ones((3, 2), np.float32).T)
+        with pytest.raises(ValueError, match="Non contiguous gradient tensors"):
+            k(tensor)
 
 
 def test_paddle(ti, monkeypatch):

@@ -10,7 +10,9 @@ import pytest
 
 RECORDED = public_names.recorded()
 # Attributes that the reference gives to objects, and that are properties of the class here.
-OF_OBJECTS = {"GUI": {"img"}}
+OF_OBJECTS = {"GUI": {"img"}, "ad.Tape": {"modes"}}
+# Names of Kiln's own.
+ADDED = {"ad": {"check_grad", "jacobian", "vjp"}}
 
 
 def test_the_package_shows_187_names():
@@ -26,7 +28,8 @@ def test_a_matrix_shows_30_methods_and_1020_swizzles():
 def test_shows_what_the_reference_shows(path):
     found = public_names.find(kiln, path) if path else kiln
     shown = set(public_names.names_of(found, path))
-    assert shown - OF_OBJECTS.get(path, set()) == RECORDED[path]
+    extra = OF_OBJECTS.get(path, set()) | ADDED.get(path, set())
+    assert shown - extra == RECORDED[path]
 
 
 @pytest.mark.parametrize("path", RECORDED)
@@ -131,11 +134,6 @@ def test_dir_lists_members_for_completion(ti):
         lambda ti: ti.MeshInstance(),
         lambda ti: ti.Texture(ti.Format.r32f, (4, 4)),
         lambda ti: ti.Texture.from_image(None),
-        lambda ti: ti.ad.Tape(None),
-        lambda ti: ti.ad.FwdMode(None, None),
-        lambda ti: ti.ad.grad_replaced(lambda: None),
-        lambda ti: ti.ad.no_grad(lambda: None),
-        lambda ti: ti.ad.clear_all_gradients(),
         lambda ti: ti.aot.Module(),
         lambda ti: ti.aot.export(None),
         lambda ti: ti.graph.GraphBuilder(),

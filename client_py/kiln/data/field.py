@@ -12,6 +12,7 @@ from ..public import Public
 from ..types import Layout  # noqa: F401  (pickles of earlier builds look for it here)
 from . import snode
 from .interop import Exporter
+from .recorded import COPY_FROM, FILL, FROM_NUMPY, note
 
 
 class AnyArray:
@@ -34,7 +35,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         print(x.shape, x[1, 2])  # prints: (2, 3) 5.0
     """
 
-    _is_companion = False  # whether it is a gradient or dual
+    _is_companion = ""  # "grad" or "dual" if it is that of another field
     element_members = None
     dtype = None  # each object sets its own
     _component_types = None  # types of the components, if they differ because of quantised ones
@@ -129,9 +130,25 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         if found is None:
             found = type(self).__new__(type(self))
             Field.__init__(found, self.dtype, self.element_shape, f"{self._given_name}.{kind}")
-            found._is_companion = True
+            found._is_companion = kind
             self._companions[kind] = found
         return found
+
+    def _is_quantised(self):
+        """Whether words contain components of the field."""
+        return any(place is not None and place._parent._word_bits for place in self._places)
+
+    def _check_companion(self, companion):
+        """Raises unless the gradient or dual has the indices of the field."""
+        mine = (self.shape, self._places[0]._offset, bool(self._places[0]._first_sparse()))
+        place = companion._places[0]
+        theirs = (companion.shape, place._offset, bool(place._first_sparse()))
+        if mine[2] != theirs[2]:
+            raise say.companion_below_other_snodes(title=self._title(), name=companion._given_name)
+        if (mine[0], mine[1] or None) != (theirs[0], theirs[1] or None):
+            raise say.companion_of_other_shape(
+                title=self._title(), shape=mine[0], got=theirs[0], name=companion._given_name
+            )
 
     def _place_in(self, node, offset):
         for component in range(self._num_components):
@@ -139,6 +156,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     def _placed(self, component, place):
         """Records the place of a component."""
+        if self._is_companion:
+            runtime.companion_placed()
         place._field = self
         place._component = component
         self._places[component] = place
@@ -258,6 +277,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         active.check_python_scope(name)
 
     def _not_placed(self):
+        if self._is_companion:
+            raise say.gradient_is_not_placed(name=self._given_name)
         file, line = self._made_at
         raise say.these_field_s_are_not_placed(places=f'  File "{file}", line {line}')
 
@@ -376,6 +397,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             read = np.empty(other.shape + other.element_shape, other.dtype.numpy_name)
             other._copy_read(read)
             self._write_all(read.astype(self.dtype.numpy_name, copy=False))
+        note(COPY_FROM, self, other)
 
     def __copy__(self):
         """Returns the field itself: a copy of the object refers to the same elements."""
@@ -439,6 +461,7 @@ class ScalarField(Field):
         val: a number, converted to the field's type.
         """
         self._fill(fill_values(val, (), self.dtype))
+        note(FILL, self, val)
 
     @python_scope
     def to_numpy(self, dtype=None):
@@ -462,6 +485,7 @@ class ScalarField(Field):
         if tuple(arr.shape) != shape:
             raise say.field_and_numpy_array_shapes_differ(shape=shape, got=tuple(arr.shape))
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+        note(FROM_NUMPY, self, arr)
 
     def __repr__(self):
         return "<ti.field>"
@@ -484,6 +508,7 @@ class Elements:
         val: a number for all components, or a vector or matrix of the elements' shape.
         """
         self._fill(fill_values(val, self.element_shape, self.dtype))
+        note(FILL, self, val)
 
 
 class MatrixField(Elements, Field):
@@ -562,6 +587,7 @@ class MatrixField(Elements, Field):
                 shape=shape, element_shape=self.element_shape, got=tuple(arr.shape)
             )
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+        note(FROM_NUMPY, self, arr)
 
     def __repr__(self):
         return f"<{self.n}x{self.m} ti.Matrix.field>"
@@ -576,7 +602,12 @@ class ComponentField(ScalarField):
         self._number = number
         self._places = [whole._places[number]]
         self._made_at = whole._made_at
+        self._is_companion = whole._is_companion
         self._bind_places()
+
+    def _companion(self, kind):
+        whole = self._shares._companion(kind)
+        return None if whole is None else whole._component_field(self._number)
 
     def _placed(self, component, place):
         self._shares._placed(self._number, place)

@@ -11,7 +11,47 @@ def is_external(value):
 
 
 def numpy_view(value, name):
-    """A NumPy array over the memory of a tensor, the argument `name` of a kernel."""
+    """A NumPy array over the memory of a tensor, the argument `name` of a kernel. It has an
+    attribute `grad`, likewise for the tensor's gradient, if the tensor requires one."""
+    if not getattr(value, "requires_grad", False):
+        return _numpy_view(value, name)
+    gradient = getattr(value, "grad", None)
+    if gradient is not None:
+        if not is_external(gradient):
+            raise say.gradient_of_tensor_of_wrong_type(kind=type(gradient).__name__)
+        if not gradient.is_contiguous():
+            raise say.non_contiguous_gradient_tensors_are_not()
+    made = _numpy_view(value, name).view(_gradient_view())
+    made.tensor = value
+    return made
+
+
+def _gradient_view():
+    """The class of arrays over tensors that require a gradient."""
+    global _gradient_view_class
+    if _gradient_view_class is None:
+        import numpy as np
+
+        class GradientView(np.ndarray):
+            tensor = None
+
+            @property
+            def grad(self):
+                """An array over the tensor's gradient, which is made at its first use."""
+                if self.tensor is None:
+                    return None
+                if self.tensor.grad is None:
+                    self.tensor.grad = self.tensor.detach().clone().fill_(0)
+                return _numpy_view(self.tensor.grad, "grad")
+
+        _gradient_view_class = GradientView
+    return _gradient_view_class
+
+
+_gradient_view_class = None
+
+
+def _numpy_view(value, name):
     import numpy as np
 
     if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient

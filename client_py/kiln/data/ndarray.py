@@ -8,6 +8,7 @@ from ..errors import TaichiRuntimeError
 from ..public import Public
 from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar
+from .recorded import COPY_FROM, FROM_NUMPY, note
 from .snode import as_tuple
 
 
@@ -114,6 +115,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
         if tuple(arr.shape) != full:
             raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
+        note(FROM_NUMPY, self, arr)
 
     @python_scope
     def copy_from(self, other):
@@ -131,7 +133,8 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
                 got_element=other.element_shape,
             )
         if not self._copy_field(other):
-            self.from_numpy(other.to_numpy())
+            self._copy_from(other.to_numpy(self.dtype))
+        note(COPY_FROM, self, other)
 
     def _get_nelement(self):
         count = 1

@@ -7,7 +7,7 @@ materialised. `reset`, or the tree's own `destroy`, frees it.
 import os
 from _thread import RLock
 
-from .. import _native, active, forks, runtime
+from .. import _native, active, forks, provided, runtime
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
@@ -275,6 +275,11 @@ class SNode(AnySNode, metaclass=Public):
                 node._parent._place_component(companion, node._component, node._offset)
 
     # --- inspecting
+
+    @property
+    def ptr(self):
+        """What the reference calls its native SNode."""
+        return provided.SNodePointer(self)
 
     def parent(self, n=1):
         """The node `n` levels above this one; None above the root.

@@ -9,11 +9,10 @@ and is used by its id:
 
     raise say.argument_is_immutable(name=name)
 
-To add one: a row in the module of its area (calls, checks, expressions, fields, program, simt,
-statements, tensors, triplets), and a language case that shows it. tests/diagnostics_test.py fails
-for a text outside the table, a use that does not fit its row, a row that nothing uses, and a row
-that no case shows. Texts of the native parts are in common/language/diagnostics.h, under the same
-rules.
+To add one: a row in the module of its area (AREAS below), and a language case that shows it.
+tests/diagnostics_test.py fails for a text outside the table, a use that does not fit its row, a row
+that nothing uses, and a row that no case shows. Texts of the native parts are in
+common/language/diagnostics.h, under the same rules.
 """
 
 from ..forks import held_off
@@ -23,6 +22,7 @@ AREAS = (
     "checks",
     "expressions",
     "fields",
+    "gradients",
     "program",
     "simt",
     "statements",

@@ -119,10 +119,6 @@ ROWS = {
         "Too many arguments. Expected ({names}), got ({given}).",
     ),
     "func_unexpected_argument": (TaichiSyntaxError, "Unexpected argument '{name}'.{hint}"),
-    "gradients_kernels_are_not_supported_yet": (
-        TaichiRuntimeError,
-        "gradients of kernels are not supported yet (kernel '{kernel}')",
-    ),
     "invalid_type_annotation_argument_taichi_function": (
         TaichiSyntaxError,
         "Invalid type annotation (argument {position}) of Taichi function: {annotation}",

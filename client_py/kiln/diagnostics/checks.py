@@ -18,6 +18,11 @@ ROWS = {
         str,
         "Append to a full list{what}: all {cells} cells at index ({index}) are in use",
     ),
+    "tape_is_full": (
+        str,
+        "The gradient's tape has no room for {count} more iterations of this loop, of {size} bytes "
+        "each. KILN_TAPE_MB sets the most megabytes of a thread's tape",
+    ),
     "loop_visits_inactive_cells": (
         str,
         "The loop visits cells{what} that an iteration of it has made inactive",

@@ -2,6 +2,8 @@
 parameters, positions."""
 
 from .. import types as ti_types
+from ..data.field import AnyField
+from ..data.struct_field import leaves
 from ..diagnostics import say
 from ..types import StructType
 from . import report
@@ -30,15 +32,37 @@ class ArrayArgument:
     """An ndarray parameter inside the kernel: it has subscripts, loops, and a shape that is known
     at run time."""
 
-    __slots__ = ("_shape", "boundary", "ctx", "dtype", "element_shape", "ndim", "param")
+    __slots__ = (
+        "_grad",
+        "boundary",
+        "ctx",
+        "dtype",
+        "element_shape",
+        "make_grad",
+        "name",
+        "ndim",
+        "param",
+    )
 
-    def __init__(self, ctx, param, dtype, element_shape, ndim, boundary):
+    def __init__(self, ctx, param, dtype, element_shape, ndim, boundary, name="", make_grad=None):
         self.ctx = ctx
         self.param = param
         self.dtype = dtype
         self.element_shape = tuple(element_shape)
         self.ndim = ndim
         self.boundary = boundary
+        self.name = name
+        self.make_grad = make_grad  # makes the parameter of its gradient; None: it has no gradient
+        self._grad = None
+
+    @property
+    def grad(self):
+        """The array of gradients; raises for an array without."""
+        if self._grad is None:
+            if self.make_grad is None:
+                raise say.array_without_gradient(name=self.name)
+            self._grad = self.make_grad()
+        return self._grad
 
     @property
     def shape(self):
@@ -62,6 +86,8 @@ class BuildContext:
         self.warnings = []  # texts for the kernel to show
         self.emitted_warnings = []  # shown while transforming: (text, file, line)
         self.trace = None  # trace.Trace, if the kernel may get a warm record
+        self.autodiff = 0  # how the kernel is differentiated (AutodiffMode of proto/kernel.proto)
+        self.stopped = ()  # parameters whose loads in the current block are constants
         # parallel: the number of the parallel loop around the current position, 0 outside of any.
         # depth: the number of run-time blocks around it; static blocks do not count.
         self.parallel = 0
@@ -96,14 +122,16 @@ class BuildContext:
         variables private. Returns the state that `leave_function` restores."""
         # Depth 1, not 0: at depth 0 a loop would become a parallel task, which a function cannot
         # start.
-        outside = (self.parallel, self.depth, self.loop_config)
+        outside = (self.parallel, self.depth, self.loop_config), self.stopped
         self.parallel, self.depth, self.loop_config = 0, 1, {}
+        self.restore_stopped(())
         self.function_chain.append(name)
         return outside
 
     def leave_function(self, outside):
         self.function_chain.pop()
-        self.parallel, self.depth, self.loop_config = outside
+        (self.parallel, self.depth, self.loop_config), stopped = outside
+        self.restore_stopped(stopped)
 
     # --- types
 
@@ -313,11 +341,22 @@ class BuildContext:
         self.bindings.append((param, ("value", of)))
         return Expr(self, self.builder.param(param), None, struct)
 
-    def array_argument(self, storage, dtype, element_shape, ndim, boundary="unsafe"):
+    def array_argument(
+        self, storage, dtype, element_shape, ndim, boundary="unsafe", name="", has_grad=False
+    ):
         """Adds a parameter passed by reference; `storage` is its serialized descriptor."""
-        param = self.builder.add_storage_param(storage)
-        self.bindings.append((param, ("array", None)))
-        return ArrayArgument(self, param, dtype, element_shape, ndim, boundary)
+
+        def add(source, name, make_grad):
+            param = self.builder.add_storage_param(storage)
+            self.bindings.append((param, source))
+            form = dtype, element_shape, ndim, boundary
+            return ArrayArgument(self, param, *form, name, make_grad)
+
+        def make_grad():
+            return add(("gradient", made), f"{name}.grad", None)
+
+        made = add(("array", None), name, make_grad if has_grad else None)
+        return made
 
     def bind_storage(self, field, storage):
         """The parameter of a field or SNode, which its first use adds."""
@@ -343,6 +382,23 @@ class BuildContext:
         if field.__class__ is ArrayArgument:
             return field.param
         return self._params.get(id(field)) or field._param(self)
+
+    # --- derivatives
+
+    def is_memory(self, value):
+        """Whether a value is a field or an array, rather than an element of one."""
+        return value.__class__ is ArrayArgument or isinstance(value, AnyField)
+
+    def stop_gradients(self, value):
+        """Makes loads of a field or array constants until `restore_stopped`."""
+        if self.autodiff:
+            fields = [value] if value.__class__ is ArrayArgument else leaves(value)
+            self.restore_stopped((*self.stopped, *map(self.param_of, fields)))
+
+    def restore_stopped(self, params):
+        if self.stopped is not params:
+            self.stopped = params
+            self.builder.stop_gradients_of(params)
 
     # --- warnings
 

@@ -16,7 +16,7 @@ from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
 from .struct_value import StructRef, common_type
 from .subscript import subscript
 from .tensor import attribute, attribute_address
-from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple
+from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple, is_path
 
 # Python's syntax of operators -> their functions.
 _BINARY = {
@@ -307,18 +307,12 @@ def _dynamic_method(t, node):
     index = None
     if target.__class__ is _ast.Subscript:
         target, index = target.value, target.slice
-    if not _is_dotted(target):
+    if not is_path(target):
         return None
     base = t.address(target)
     if not is_in_dynamic(base):
         return None
     return dynamic_method(t.ctx, base, node.attr, () if index is None else index_of(t, index))
-
-
-def _is_dotted(node):
-    while node.__class__ is _ast.Attribute:
-        node = node.value
-    return node.__class__ is _ast.Name
 
 
 def python_attribute(t, base, attr):

@@ -278,7 +278,7 @@ def _body(t, node, loop, dimensions, bind, config, is_struct):
     mark = len(t.undo)
     indices = [Expr(ctx, builder.loop_index(loop, d)) for d in range(dimensions)]
     bind(t, _targets(node), indices)
-    t.block(node.body)
+    t.scope(node.body)
     # Whatever jump ended the body, the code after the loop is reached.
     if t.status == ENDED:
         t.status = NORMAL

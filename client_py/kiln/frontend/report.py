@@ -124,8 +124,17 @@ _ERRORS = {
 
 
 def raise_diagnostics(diagnostics, ctx):
-    """Raises the compiler's first error in the front end's form."""
-    diagnostic = min(diagnostics, key=lambda d: d.severity != "ERROR")
+    """Raises the compiler's first error, with its notes, in the front end's form."""
+    error = min(diagnostics, key=lambda d: d.severity != "ERROR")
+    text = "\n" + _located(error)
+    for note in diagnostics:
+        if note.severity == "NOTE":
+            text += "\n" + _located(note)
+    raise _ERRORS.get(error.kind, TaichiCompilationError)(text)
+
+
+def _located(diagnostic):
+    """The message of a diagnostic below the lines to which it refers."""
     text = ""
     # The outermost call comes first, as in errors of the front end.
     for file, line, column, end_line, end_column, function in reversed(diagnostic.spans):
@@ -134,8 +143,7 @@ def raise_diagnostics(diagnostics, ctx):
         if shown:
             end = end_column if end_line == line else len(shown.rstrip())
             text += _underlined(shown, column, end)
-    kind = _ERRORS.get(diagnostic.kind, TaichiCompilationError)
-    raise kind("\n" + text + diagnostic.message)
+    return text + diagnostic.message
 
 
 def _source_line(file, number):

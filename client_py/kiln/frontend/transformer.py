@@ -12,7 +12,8 @@ gets the position of the call, and so on outwards.
 """
 
 import sys
-from _ast import FunctionDef
+from _ast import Attribute, Call, FunctionDef, Name
+from _ast import Expr as Expression
 
 from .. import types as ti_types
 from ..data.ndarray import Ndarray
@@ -67,6 +68,17 @@ _SPELLINGS = {
     "Yield": "`yield`",
     "YieldFrom": "`yield from`",
 }
+
+
+def is_path(node):
+    """Whether an expression is a name or attributes of one, as `ti.stop_grad`."""
+    while node.__class__ is Attribute:
+        node = node.value
+    return node.__class__ is Name
+
+
+def _is_stop(node):
+    return getattr(node, "attr", getattr(node, "id", None)) == "stop_grad" and is_path(node)
 
 
 class Handlers(dict):
@@ -219,16 +231,40 @@ class Transformer:
         """Transforms the function itself."""
         tree = self.source.tree
         if tree.__class__ is FunctionDef:
-            self.block(tree.body)
+            self.scope(tree.body)
         else:
             self.visit(tree)  # `async def` has no handler, so this raises
+
+    def scope(self, statements):
+        """Transforms a block at whose end `ti.stop_grad` of a field ends."""
+        ctx = self.ctx
+        stopped = ctx.stopped
+        if ctx.autodiff:
+            self.stop_gradients(statements)
+        self.block(statements)
+        ctx.restore_stopped(stopped)
+
+    def stop_gradients(self, statements):
+        """Carries out each `ti.stop_grad(…)` of a block, which also holds for what precedes it."""
+        for statement in statements:
+            call = statement.value if statement.__class__ is Expression else None
+            if call.__class__ is not Call or not _is_stop(call.func):
+                continue
+            if len(call.args) == 1 and is_path(call.args[0]):
+                try:
+                    value = self.address(call.args[0])
+                except Exception:  # a name of the block; the statement itself tells
+                    self.raised = False
+                    continue
+                if self.ctx.is_memory(value):
+                    self.ctx.stop_gradients(value)
 
     def runtime_block(self, statements):
         """Transforms a block that is also a block of the kernel: a statement that ends it does not
         end the surrounding one."""
         self.ctx.depth += 1
         self.dynamic += 1
-        self.block(statements)
+        self.scope(statements)
         self.dynamic -= 1
         self.ctx.depth -= 1
         if self.status == ENDED:

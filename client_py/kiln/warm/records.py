@@ -15,12 +15,13 @@ import os
 import sys
 
 from .. import _native, originals, own_files, runtime, stat
+from ..arguments import ArrayGradient, has_grad
 from ..data.field import overlapping
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
 from .reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER
 
-_MAGIC = b"kiln warm records 3\n"
+_MAGIC = b"kiln warm records 4\n"
 _MANY = 64  # records in one file: the kernel's instances, current and earlier
 _AT_ONCE = 8  # a file with more records is written only at the end of the process
 _LARGE = 8 << 20  # bytes of one file
@@ -41,8 +42,9 @@ _unwritten = set()  # (home, note)
 
 
 def find(kernel, args, specs):
-    """Finds a valid record. Returns the instance of `kernel` for these arguments and the fields to
-    which it is bound, in order of their parameters; None without a valid record."""
+    """Finds a valid record. Returns the instance of `kernel` for these arguments and what it is
+    bound to besides them (fields, SNodes, gradients of arrays), in order of the parameters; None
+    without a valid record."""
     session = runtime.session()
     path = _path(kernel, session)
     if path is None or originals.replaced():
@@ -61,7 +63,7 @@ def find(kernel, args, specs):
         if not is_checking():
             _show_again(record["events"], objects)
         program.add(session, instance.digest, path, kernel.__name__, record["recorded"])
-        return instance, [objects[n] for n in record["fields"]]
+        return instance, _bound(record, objects)
     return None
 
 
@@ -78,9 +80,9 @@ def compare(kernel, found, made):
         raise AssertionError(f"the warm record of kernel '{kernel.__name__}' is wrong")
 
 
-def keep(kernel, trace, fields, sources, instance, recorded):
-    """Stores a record of the front end's reads. recorded: the bytes that the instance can be
-    compiled from again. A failure is not an error."""
+def keep(kernel, trace, bound, sources, instance, recorded):
+    """Stores a record of the front end's reads. bound: see `find`. recorded: the bytes that the
+    instance can be compiled from again. A failure is not an error."""
     session = runtime.session()
     if trace is not None and trace.refused and runtime.is_logging_effective("debug"):
         text = f"kernel '{kernel.__name__}' has no warm record, because of {trace.refused}"
@@ -89,15 +91,15 @@ def keep(kernel, trace, fields, sources, instance, recorded):
     path = None if trace is None or trace.refused else _path(kernel, session)
     if path is not None:
         files, lines = trace.files(sources)
-        numbers = [trace.describe.number(field) for field in fields]
+        numbers = [_number(one, trace.describe) for one in bound]
         if None in numbers:
             trace.refuse("a field that was reached by unknown ways")
         if not trace.refused:
             record = {
                 "reads": tuple(trace.reads),
-                "fields": tuple(numbers),
-                "aliases": _alias_groups(fields),
-                "trees": _trees(fields),
+                "bound": tuple(numbers),
+                "aliases": _alias_groups(bound),
+                "trees": _trees(bound),
                 "files": files,
                 "events": tuple(trace.events),
                 "artifact": instance.pack(lines),
@@ -132,11 +134,24 @@ def _check(record, source, args, specs):
                 return None
             if describer(value) != wanted:
                 return None
-        fields = [objects[n] for n in record["fields"]]
-        same = _alias_groups(fields) == record["aliases"] and _trees(fields) == record["trees"]
+        bound = _bound(record, objects)
+        for one in bound:
+            if one.__class__ is ArrayGradient and not has_grad(args[one.position]):
+                return None
+        same = _alias_groups(bound) == record["aliases"] and _trees(bound) == record["trees"]
     except Exception:  # anything may fail; the front end then makes the instance
         return None
     return describer if same else None
+
+
+def _number(bound, describer):
+    """The number of a field or SNode; -1 - position for the gradient of an argument."""
+    return -1 - bound.position if bound.__class__ is ArrayGradient else describer.number(bound)
+
+
+def _bound(record, objects):
+    """What the record's instance is bound to, by the numbers of `_number`."""
+    return [ArrayGradient.of(-1 - n) if n < 0 else objects[n] for n in record["bound"]]
 
 
 def template_of(value, spec):
@@ -146,12 +161,13 @@ def template_of(value, spec):
     return MISSING if spec.matcher == ("any",) else list(spec.matcher)
 
 
-def _alias_groups(fields):
-    return tuple(map(tuple, overlapping(enumerate(fields))))
+def _alias_groups(bound):
+    return tuple(map(tuple, overlapping(enumerate(bound))))
 
 
-def _trees(fields):
+def _trees(bound):
     """A digest of those parts of the trees of fields and SNodes that the kernel depends on."""
+    fields = [one for one in bound if one.__class__ is not ArrayGradient]
     storages = [getattr(f, "_bound_storage", None) or f._storage for f in fields]
     return _native.digest_of_trees(storages)
 
@@ -208,8 +224,10 @@ def _path(kernel, session):
     environment = _environment(session)
     if fingerprint is None or environment is None:
         return None
-    in_class = b"method" if kernel.in_class else b"function"
-    name = _native.sha256(environment + fingerprint + in_class).hex()
+    kind = b"method" if kernel.in_class else b"function"
+    if kernel.autodiff:
+        kind += bytes([kernel.autodiff])
+    name = _native.sha256(environment + fingerprint + kind).hex()
     return session.home, f"warm/{name[:2]}/{name[2:]}"
 
 

@@ -674,11 +674,6 @@ def sparse_parts(show):
 
 
 @case(differs="what is not there yet")
-def gradients_and_graphs(show):
-    @ti.kernel
-    def k():
-        pass
-
-    show.error(lambda: k.grad())
+def graphs_and_mixed_matrices(show):
     show.error(lambda: ti.graph.GraphBuilder())
     show.error(lambda: ti.Matrix.field(2, 1, [ti.f32, ti.i32], shape=2))

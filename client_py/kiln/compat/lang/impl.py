@@ -92,7 +92,9 @@ def subscript(value, *indices):
 
 
 def call_internal(name, *_args, **_options):
-    """Raises: the reference's internal calls are not supported."""
+    """Raises for all of the reference's internal calls but `test_stack`, which does nothing."""
+    if name == "test_stack":
+        return
     raise NotImplementedError(f"internal function '{name}' is not supported by Kiln")
 
 

@@ -1,0 +1,27 @@
+"""`ti.ad`: derivatives of what kernels compute.
+
+Reverse mode (`Tape`) computes the gradient of one number by everything that it depends on; forward
+mode (`FwdMode`) computes the derivatives of everything by one direction.
+"""
+
+from .companions import clear_all_gradients
+from .forward import FwdMode
+from .functions import check_grad, jacobian, vjp
+from .replaced import grad_for, grad_replaced, no_grad
+from .tape import Tape
+
+__all__ = [
+    "FwdMode",
+    "Tape",
+    "check_grad",
+    "clear_all_gradients",
+    "grad_for",
+    "grad_replaced",
+    "jacobian",
+    "no_grad",
+    "vjp",
+]
+
+
+def __dir__():
+    return list(__all__)

@@ -1,0 +1,131 @@
+"""`ti.ad.FwdMode`: kernels compute derivatives along one direction beside their results."""
+
+from .. import _native, runtime
+from ..compat.misc import AutodiffMode, SNodeGradType
+from ..data import snode
+from ..data.field import Field
+from ..data.recorded import companion
+from ..diagnostics import say
+from .companions import clear_all_gradients
+
+
+class FwdMode:
+    """Computes how fields change along a direction of one of them.
+
+    loss: a field, or a list of fields, whose derivatives the program wants; they are in `loss.dual`
+    afterwards. param: the field that changes. seed: the direction, a flat list with one number for
+    each element of `param`; may be left out if that has one element. clear_gradients: whether to
+    clear the duals of all fields first.
+
+    Raises RuntimeError without a seed, and AssertionError for one of another length.
+
+        x = ti.field(ti.f32, shape=2, needs_dual=True)
+        y = ti.field(ti.f32, shape=2, needs_dual=True)
+
+        @ti.kernel
+        def square():
+            for i in x:
+                y[i] = x[i] ** 2
+
+        x.fill(3.0)
+        with ti.ad.FwdMode(loss=y, param=x, seed=[1, 0]):
+            square()
+        print(y.dual)  # prints: [6. 0.]
+    """
+
+    def __init__(self, loss, param, seed=None, clear_gradients=True):
+        runtime.require_init("compute derivatives")
+        self.calls = []  # the kernels that ran
+        self.modes = []
+        self.entered = False
+        self.kernels_recovered = False
+        self.loss = loss
+        self.param = param
+        self.seed = seed
+        self.clear_gradients = clear_gradients
+
+    def __enter__(self):
+        if self.entered:
+            raise say.forward_mode_entered_twice()
+        if _native.watcher() is not None:
+            raise say.tapes_do_not_nest()
+        self.entered = True
+        snode.materialize()
+        if not isinstance(self.loss, (list, tuple)):
+            self.loss = [self.loss]
+        for field in (*self.loss, self.param):
+            if not isinstance(field, Field):
+                raise say.forward_mode_of_no_field(kind=type(field).__name__)
+            if companion(field, "dual") is None:
+                raise say.field_without_dual(title=field._title())
+        self.seed = self._checked_seed()
+        if self.clear_gradients:
+            clear_all_gradients(SNodeGradType.DUAL)
+        self._set_seed(self.seed)
+        _native.watch_calls(_Dualised(self))
+        return self
+
+    def _checked_seed(self):
+        count = self.param._num_components
+        for extent in self.param.shape:
+            count *= extent
+        if self.seed is None or len(self.seed) == 0:
+            if count != 1:
+                raise say.forward_mode_without_seed()
+            return [1.0]
+        if len(self.seed) != count:
+            raise say.seed_of_other_length(got=len(self.seed), count=count)
+        return list(self.seed)
+
+    def _set_seed(self, numbers):
+        import numpy as np
+
+        dual = self.param.dual
+        shape = self.param.shape + self.param.element_shape
+        dual.from_numpy(np.array(numbers, self.param.dtype.numpy_name).reshape(shape))
+
+    def insert(self, func):
+        """Marks a kernel as one that computes derivatives until the block ends.
+
+        func: the kernel.
+        """
+        self.modes.append(func.autodiff_mode)
+        self.calls.append(func)
+        func.autodiff_mode = AutodiffMode.FORWARD
+
+    def recover_kernels(self):
+        """Undoes the marks of `insert`; the end of the block does so."""
+        if not self.entered:
+            raise say.forward_mode_not_entered()
+        for kernel, mode in reversed(list(zip(self.calls, self.modes))):
+            kernel.autodiff_mode = mode
+        self.kernels_recovered = True
+
+    def clear_seed(self):
+        """Sets the dual of `param` to zero; the end of the block does so."""
+        self.param.dual.fill(0.0)
+
+    def __exit__(self, kind, error, traceback):
+        _native.watch_calls(None)
+        self.clear_seed()
+        self.recover_kernels()
+
+
+class _Dualised:
+    """What watches calls: it has the duals computed, too."""
+
+    def __init__(self, mode):
+        self._mode = mode
+
+    def __call__(self, kernel, args, kwargs):
+        self._mode.insert(kernel)
+        return kernel._dual(*args, **kwargs)
+
+    def append(self, call):
+        """Called for functions that are no kernels, which have run."""
+        func, args = call
+        if hasattr(func, "dual"):
+            func.dual(*args)
+
+
+__all__ = ["FwdMode"]

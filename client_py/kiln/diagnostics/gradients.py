@@ -1,0 +1,161 @@
+"""Errors of derivatives: tapes, forward mode, gradients of fields and arrays."""
+
+from ..errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
+
+ROWS = {
+    "array_without_gradient": (
+        TaichiSyntaxError,
+        "the array '{name}' has no gradient. Make it with ti.ndarray(…, needs_grad=True)",
+    ),
+    "arrays_of_derivative_overlap": (
+        TaichiRuntimeError,
+        "kernel '{kernel}': its derivative needs arrays of memory of their own, but the arguments "
+        "'{name}' and '{other}' share memory",
+    ),
+    "companion_below_other_snodes": (
+        TaichiCompilationError,
+        "'{name}' must be placed below sparse SNodes if and only if {title} is",
+    ),
+    "companion_of_other_shape": (
+        TaichiCompilationError,
+        "{title} has shape {shape}, but '{name}' has shape {got} or another offset",
+    ),
+    "derivative_of_quantised_field": (
+        TaichiCompilationError,
+        "{title} is quantised: kernels with gradients of it are not supported",
+    ),
+    "field_without_dual": (
+        RuntimeError,
+        "{title} has no dual, please use ti.field(..., needs_dual=True) for all fields that are "
+        "required by FwdMode.",
+    ),
+    "forward_mode_entered_twice": (
+        AssertionError,
+        "Forward mode manager can be entered only once.",
+    ),
+    "forward_mode_not_entered": (
+        AssertionError,
+        "Before recover the kernels, fwd mode manager must be entered.",
+    ),
+    "forward_mode_of_no_field": (
+        AssertionError,
+        "`loss` and `param` of FwdMode must be fields, got {kind}",
+    ),
+    "forward_mode_without_seed": (
+        RuntimeError,
+        "`seed` is not set for non 0-D field, please specify. `seed` is a list to specify which "
+        "parameters the computed derivatives respect to. The length of the `seed` should be same "
+        "to that of the `parameters`",
+    ),
+    "grad_check_failed": (
+        AssertionError,
+        "Grad check failed: Not all variables pass grad check",
+    ),
+    "grad_check_is_no_list": (
+        AssertionError,
+        "grad_check should be a list of fields that need to check gradients.",
+    ),
+    "grad_check_needs_f64": (AssertionError, "Only f64 is supported when checking grad."),
+    "gradient_differs": (
+        AssertionError,
+        "the gradient of {title} differs from finite differences by {error:.2g}, more than "
+        "{tolerance:g}",
+    ),
+    "gradient_is_not_placed": (
+        RuntimeError,
+        "Gradient {name} has not been placed, check whether `needs_grad=True`",
+    ),
+    "gradient_of_array_of_other_form": (
+        ValueError,
+        "Argument {name} has shape {shape} and dtype {dtype}, but its gradient is {got} of shape "
+        "{got_shape} and dtype {got_dtype}",
+    ),
+    "gradients_evaluated_twice": (
+        AssertionError,
+        "Gradients of grad can be evaluated only once.",
+    ),
+    "gradient_of_tensor_of_wrong_type": (
+        ValueError,
+        "Expecting torch.Tensor for gradient tensor, but getting {kind} instead",
+    ),
+    "loss_field_without_gradient": (
+        RuntimeError,
+        "Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) for all "
+        "fields that are required by autodiff.",
+    ),
+    "loss_is_no_ndarray_of_one": (
+        RuntimeError,
+        "The loss of `Tape` must be an ndarray with only one element",
+    ),
+    "loss_is_no_scalar": (RuntimeError, "The loss of `Tape` must be a 0-D field, i.e. scalar"),
+    "loss_is_no_tensor_of_one": (
+        RuntimeError,
+        "The loss of `Tape` must be a tensor only contains one element",
+    ),
+    "loss_ndarray_without_gradient": (
+        RuntimeError,
+        "Gradients of loss are not allocated, please set needs_grad=True for all ndarrays that are "
+        "required by autodiff.",
+    ),
+    "loss_of_wrong_type": (
+        TypeError,
+        "The loss of `Tape` must be a field, an ndarray or a tensor, got {kind}",
+    ),
+    "loss_tensor_without_gradient": (
+        RuntimeError,
+        "Gradients of loss are not allocated, please set requires_grad=True for all tensors that "
+        "are required by autodiff.",
+    ),
+    "non_contiguous_gradient_tensors_are_not": (
+        ValueError,
+        "Non contiguous gradient tensors are not supported, please call tensor.grad.contiguous() "
+        "before passing it into taichi kernel.",
+    ),
+    "primal_is_no_python_function": (
+        RuntimeError,
+        "Primal function must be a **python** function instead of a taichi kernel. Please wrap the "
+        "taichi kernel in a @ti.ad.grad_replaced decorated python function instead.",
+    ),
+    "primal_is_not_replaced": (
+        RuntimeError,
+        "Primal function `{name}` must be decorated by ti.ad.grad_replaced",
+    ),
+    "replaced_gradient_is_missing": (
+        RuntimeError,
+        "Function '{name}' is decorated by ti.ad.grad_replaced, but no ti.ad.grad_for gives its "
+        "gradient",
+    ),
+    "seed_of_other_length": (
+        AssertionError,
+        "`seed` has {got} numbers, but `param` has {count}",
+    ),
+    "tape_entered_twice": (AssertionError, "Tape can be entered only once."),
+    "tape_not_entered": (
+        AssertionError,
+        "Before evaluating gradients tape must be entered.",
+    ),
+    "tapes_do_not_nest": (
+        RuntimeError,
+        "Tape and FwdMode cannot be entered inside another Tape or FwdMode",
+    ),
+    "through_a_gradient_of_an_array": (
+        RuntimeError,
+        "Cannot automatically differentiate through a grad tensor, if you really want to do that, "
+        "pass the grad tensor into the kernel directly",
+    ),
+    "validation_checks_no_elements": (
+        str,
+        "Tape(validation=True) does not check accesses to single elements yet. A kernel that "
+        "overwrites what its gradient needs is an error; what one kernel reads and a later one "
+        "overwrites is not found.",
+    ),
+    "validation_without_debug": (
+        str,
+        "Debug mode is disabled, autodiff valid check will not work. Please specify "
+        "`ti.init(debug=True)` to enable the check.",
+    ),
+    "value_without_gradient": (
+        RuntimeError,
+        "a {kind} without a gradient cannot be differentiated; make it with needs_grad=True",
+    ),
+}
