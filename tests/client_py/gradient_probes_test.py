@@ -302,6 +302,81 @@ def atomic_min(d):
 
 
 @probe
+def maximum_in_a_variable(d):
+    ti, x, loss = d.ti, d.x, d.loss
+
+    @ti.kernel
+    def k():
+        m = 0.0
+        for i in x:
+            ti.atomic_max(m, x[i] * x[i])
+        loss[None] = m * m
+
+    return k, lambda x: max(v * v for v in x) ** 2
+
+
+@probe
+def maximum_in_a_variable_that_changes_later(d):
+    ti, x, y, loss = d.ti, d.x, d.y, d.loss
+
+    @ti.kernel
+    def k():
+        m = 0.0
+        for i in x:
+            ti.atomic_max(m, x[i] * x[i])
+        for i in x:
+            y[i] = x[i] / m
+        m = 7.0
+        for i in x:
+            loss[None] += y[i] * m
+
+    return k, lambda x: 7 * sum(x) / max(v * v for v in x)
+
+
+@probe
+def maxima_in_a_vector(d):
+    ti, x, loss = d.ti, d.x, d.loss
+
+    @ti.kernel
+    def k():
+        m = ti.Vector([0.0, 0.0, 0.0])
+        for i in x:
+            ti.atomic_max(m[i % 3], x[i] * x[i])
+        loss[None] = m[0] * m[1] + m[2]
+
+    def largest(x, k):
+        return max(v * v for v in x[k::3])
+
+    return k, lambda x: largest(x, 0) * largest(x, 1) + largest(x, 2)
+
+
+@probe
+def variable_array_read_by_a_branch_and_changed_later(d):
+    ti, x, loss = d.ti, d.x, d.loss
+
+    @ti.kernel
+    def k():
+        for i in x:
+            v = ti.Vector([x[i], 1.0, 2.0])
+            r = 0.0
+            if i % 2 == 0:
+                r = v[i % 3] * v[(i + 1) % 3] * x[i]
+            for j in range(3):
+                v[j] *= 5.0
+            loss[None] += r + v[i % 3]
+
+    def formula(x):
+        total = 0.0
+        for i, value in enumerate(x):
+            v = [value, 1.0, 2.0]
+            total += v[i % 3] * v[(i + 1) % 3] * value if i % 2 == 0 else 0.0
+            total += 5 * v[i % 3]
+        return total
+
+    return k, formula
+
+
+@probe
 def old_value_of_an_add_to_its_own_element(d):
     ti, x, y = d.ti, d.x, d.y
 
@@ -936,6 +1011,21 @@ def test_atomic_product_is_refused(ti):
             ti.atomic_mul(loss[None], x[i])
 
     with pytest.raises(ti.TaichiCompilationError, match="atomic"):
+        k.grad()
+
+
+def test_maximum_that_changes_later_is_refused(ti):
+    d = Data(ti)
+    x, loss = d.x, d.loss
+
+    @ti.kernel
+    def k():
+        for i in x:
+            ti.atomic_max(loss[None], x[i] * x[i])
+        loss[None] = loss[None] * 2
+
+    k()
+    with pytest.raises(ti.TaichiCompilationError, match="overwrites it later"):
         k.grad()
 
 

@@ -56,6 +56,12 @@ class Comparison {
 
 }  // namespace
 
+bool IsExtremeAtomic(mlir::Operation* op) {
+  auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
+  return atomic &&
+         (atomic.getKind() == ir::AtomicKind::minf || atomic.getKind() == ir::AtomicKind::maxf);
+}
+
 Value IsExtreme(mlir::OpBuilder& b, Value primal, Value in_memory,
                 llvm::function_ref<Value(Value)> value_of) {
   const mlir::Location loc = primal.getLoc();

@@ -4,8 +4,12 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
 
 namespace kiln {
+
+// Whether the op is an atomic minimum or maximum of floats.
+bool IsExtremeAtomic(mlir::Operation* op);
 
 // Whether `primal`, computed again, is the value that memory got from it.
 //

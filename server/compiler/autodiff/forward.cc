@@ -17,12 +17,6 @@ namespace {
 namespace arith = mlir::arith;
 using mlir::Value;
 
-bool IsExtremeAtomic(mlir::Operation* op) {
-  auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
-  return atomic &&
-         (atomic.getKind() == ir::AtomicKind::minf || atomic.getKind() == ir::AtomicKind::maxf);
-}
-
 // Copies of parallel loops that only find the winners of atomic minima and maxima.
 class Winners {
  public:

@@ -3,6 +3,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/autodiff.h"
+#include "server/compiler/autodiff/extreme.h"
 #include "server/compiler/autodiff/flow.h"
 #include "server/compiler/dialect/effects.h"
 #include "server/compiler/passes/memory.h"
@@ -208,6 +209,21 @@ void Mark(mlir::Operation* read, mlir::Operation* write) {
   read->setAttr(kOverwritten, mlir::LocationAttr(write->getLoc()));
 }
 
+// The reverse of an atomic minimum or maximum compares values with what it has left: marks it if
+// another op may write there later. More of the same kind only move on the extreme value.
+void MarkExtreme(ir::KernelOp kernel, ir::AtomicOp atomic, llvm::ArrayRef<Access> writes) {
+  if (!IsExtremeAtomic(atomic) || LocalOf(atomic.getAddress())) return;
+  const MemoryClass cells = CellsAt(kernel, atomic.getAddress());
+  for (const Access& write : writes) {
+    auto other = llvm::dyn_cast<ir::AtomicOp>(write.op);
+    if (other && other.getKind() == atomic.getKind()) continue;
+    if (MayOverlap(cells, write.cells) &&
+        MayOverwrite(atomic, atomic.getAddress(), write.op, write.address)) {
+      return Mark(atomic, write.op);
+    }
+  }
+}
+
 // --- SNodes
 
 using SNode = std::pair<int64_t, int64_t>;  // the tree, the node
@@ -308,6 +324,7 @@ void MarkOverwritten(ir::KernelOp kernel) {
       }
       return;
     }
+    if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return MarkExtreme(kernel, atomic, writes);
     const Effects effects = EffectsOf(op);
     if (!effects.Has(kQueries) || !effects.snode) return;
     llvm::DenseSet<SNode> asked;

@@ -191,6 +191,7 @@ class Reversal {
       } else {
         replay_.Forward(op);
       }
+      if (llvm::isa<ir::ParallelForOp>(op)) SaveExtremes(op);
     }
     if (at->hasTrait<mlir::OpTrait::IsTerminator>()) Seed(&*at);
     for (mlir::Operation* op : llvm::reverse(run)) {
@@ -211,11 +212,25 @@ class Reversal {
         if (is_outside && MayChange(local, op)) locals.insert(local);
       }
     });
-    for (Value local : locals) {
-      const Value saved = b_.insert(local.getDefiningOp()->clone())->getResult(0);
-      replay_.CopyMemory(local, replay_.Get(local), saved);
-      saved_[op].push_back({local, saved});
-    }
+    for (Value local : locals) saved_[op].push_back({local, Saved(local)});
+  }
+
+  // A copy of what the local has now.
+  Value Saved(Value local) {
+    const Value saved = b_.insert(local.getDefiningOp()->clone())->getResult(0);
+    replay_.CopyMemory(local, replay_.Get(local), saved);
+    return saved;
+  }
+
+  // Keeps the minima and maxima that a parallel loop has left in locals: the winners of the loop's
+  // reverse are found by them, when the locals may have other values.
+  void SaveExtremes(mlir::Operation* loop) {
+    loop->walk([&](ir::AtomicOp op) {
+      const Value local = LocalOf(op.getAddress());
+      if (!local || !active_ops_.contains(op) || !IsExtremeAtomic(op)) return;
+      Value& saved = extremes_[{loop, local}];
+      if (!saved) saved = Saved(local);
+    });
   }
 
   // Whether the op, or anything that may run after it, writes to the local.
@@ -334,10 +349,8 @@ class Reversal {
   void BackwardExtreme(ir::AtomicOp op, Value adjoint_address) {
     const mlir::Location loc = op.getLoc();
     const mlir::Type type = op.getValue().getType();
-    Value primal = op.getAddress();
-    primal =
-        LocalOf(primal) ? replay_.Get(primal) : replay_.Copy(primal.getDefiningOp())->getResult(0);
-    const Value last = b_.create<ir::LoadOp>(loc, type, primal);
+    auto last = b_.create<ir::LoadOp>(loc, type, ExtremeAddress(op));
+    last->setDiscardableAttrs(op->getDiscardableAttrDictionary());  // see overwritten.h
     const Value won = IsExtreme(b_, op.getValue(), last, [&](Value v) { return replay_.Get(v); });
     auto branch = replay_.NewIf(loc, won);
     mlir::OpBuilder::InsertionGuard guard(b_);
@@ -350,6 +363,17 @@ class Reversal {
       b_.create<ir::YieldOp>(loc, replay_.Zero(loc, type));
     }
     AddTo(op.getValue(), taken.getOld());
+  }
+
+  // Where the extreme value is that the op's loop has left.
+  Value ExtremeAddress(ir::AtomicOp op) {
+    const Value address = op.getAddress(), local = LocalOf(address);
+    if (!local) return replay_.Get(address);
+    const Value saved = extremes_.lookup({op->getParentOfType<ir::ParallelForOp>(), local});
+    auto element = address.getDefiningOp<ir::ElementOp>();
+    if (!element) return saved;
+    return b_.create<ir::ElementOp>(op.getLoc(), address.getType(), saved,
+                                    replay_.Get(element.getIndex()));
   }
 
   void BackwardIf(ir::IfOp op) {
@@ -424,6 +448,8 @@ class Reversal {
   llvm::DenseMap<mlir::Operation*, std::unique_ptr<LoopTape>> tapes_;
   // By op with code in it: locals, and the copies of their memory as the op found it.
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<std::pair<Value, Value>>> saved_;
+  // By parallel loop and local: a copy of the local behind the loop.
+  llvm::DenseMap<std::pair<mlir::Operation*, Value>, Value> extremes_;
 };
 
 }  // namespace
