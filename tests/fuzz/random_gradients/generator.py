@@ -1,4 +1,5 @@
-"""Texts of random kernels with float fields x (read), y (own cells) and total (one sum).
+"""Texts of random kernels with float fields x (read), y (own cells), total (one sum) and top (one
+maximum).
 
 Kernels follow the rules of gradients: what is read is not overwritten later. They have all forms of
 loops, branches on floats and integers, break and continue at any depth, carried floats and
@@ -9,7 +10,8 @@ maxima of all iterations, and functions.
 import random
 
 N = 6
-STEPS = 40  # of a `while`, which has a counter
+LOW = -100.0  # what `top` is before a kernel
+MAXIMUM = "ti.atomic_max(top[0], "  # the start of a line
 
 
 class Generator:
@@ -155,6 +157,8 @@ class Generator:
         if self.chance(0.8):
             self.put(2, f"y[i] += {self.float()}")
         self.put(2, f"total[0] += {self.float()}")
+        if self.chance(0.4):
+            self.put(2, f"{MAXIMUM}{self.float()})")
         if self.chance(0.5):
             self.floats, self.ints, self.vectors = [], [], []
             self.put(1, f"for i in range({N}):")
