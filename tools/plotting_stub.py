@@ -19,6 +19,9 @@ class _Anything:
             raise AttributeError(name)
         return self
 
+    def __getitem__(self, _):
+        return self
+
 
 class _ColorMap:
     """Numbers as float RGBA, (...) to (..., 4)."""

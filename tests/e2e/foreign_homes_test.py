@@ -268,7 +268,7 @@ def swap_artifacts(folder):
     """Has each of two kernels' records name the other's code."""
     import hashlib
 
-    magic = b"kiln warm records 3\n"
+    magic = b"kiln warm records 4\n"
     files = [
         path for path in folder.rglob("*") if path.is_file() and path.read_bytes().startswith(magic)
     ]
