@@ -32,6 +32,30 @@ std::vector<proto::CompileUnit> Corpus() {
   return units;
 }
 
+// The unit of the derivative of a unit's kernel, with a companion for each storage that can have
+// one.
+proto::CompileUnit Derivative(proto::CompileUnit unit, proto::AutodiffMode mode) {
+  proto::Kernel* kernel = unit.mutable_kernel();
+  kernel->add_autodiff(mode);
+  const int count = unit.storages_size();
+  for (int i = 0; i < count; ++i) {
+    const proto::Scalar scalar = unit.storages(i).element().scalar();
+    if (scalar != proto::F32 && scalar != proto::F64 && scalar != proto::F16) continue;
+    if (unit.storages(i).has_word()) continue;
+    const uint32_t companion = unit.storages_size();
+    *unit.add_storages() = unit.storages(i);
+    proto::Param* param = kernel->mutable_body()->add_params();
+    param->set_kind(proto::Param::PARAM_STORAGE);
+    param->set_storage(companion);
+    if (mode == proto::AUTODIFF_REVERSE) {
+      unit.mutable_storages(i)->set_grad(companion + 1);
+    } else {
+      unit.mutable_storages(i)->set_dual(companion + 1);
+    }
+  }
+  return unit;
+}
+
 class Mutator {
  public:
   explicit Mutator(uint32_t seed) : random_(seed) {}
@@ -74,13 +98,15 @@ class Mutator {
   std::mt19937 random_;
 };
 
-TEST(Mutation, CheckedUnitsNeverBreakTheCompiler) {
+// Compiles mutations of the units that `make` makes of the corpus.
+template <typename Make>
+void CompileMutations(Make make) {
   Compiler compiler;
   int compiled = 0, refused = 0;
   for (const proto::CompileUnit& original : Corpus()) {
     for (int seed = 0; seed < kMutationsPerUnit; ++seed) {
       Mutator mutator(seed);
-      proto::CompileUnit unit = original;
+      proto::CompileUnit unit = make(original);
       mutator.Mutate(&unit);
       if (seed % 3 == 0) mutator.Mutate(&unit);
       unit.mutable_options()->set_opt_level(0);
@@ -95,6 +121,16 @@ TEST(Mutation, CheckedUnitsNeverBreakTheCompiler) {
   }
   EXPECT_GT(compiled, 50);
   EXPECT_GT(refused, 50);
+}
+
+TEST(Mutation, CheckedUnitsNeverBreakTheCompiler) {
+  CompileMutations([](const proto::CompileUnit& unit) { return unit; });
+}
+
+TEST(Mutation, DerivativesNeverBreakTheCompiler) {
+  for (const proto::AutodiffMode mode : {proto::AUTODIFF_REVERSE, proto::AUTODIFF_FORWARD}) {
+    CompileMutations([mode](const proto::CompileUnit& unit) { return Derivative(unit, mode); });
+  }
 }
 
 }  // namespace
