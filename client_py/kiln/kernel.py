@@ -304,6 +304,9 @@ class Derivative(Kernel):
     grad = None
 
     def __init__(self, primal):
+        limit = os.environ.get("KILN_TAPE_MB", "")
+        if limit and not (limit.isdecimal() and int(limit) > 0):
+            raise say.tape_limit_is_no_number(text=limit)
         super().__init__(primal.__wrapped__)
         self.source = primal.source
         self._set_derivative()

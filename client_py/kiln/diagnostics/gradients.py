@@ -138,6 +138,10 @@ ROWS = {
         RuntimeError,
         "Tape and FwdMode cannot be entered inside another Tape or FwdMode",
     ),
+    "tape_limit_is_no_number": (
+        ValueError,
+        "KILN_TAPE_MB={text}: expected a number of megabytes, at least 1",
+    ),
     "through_a_gradient_of_an_array": (
         RuntimeError,
         "Cannot automatically differentiate through a grad tensor, if you really want to do that, "

@@ -1,5 +1,6 @@
 """`ti.ad`: tapes, gradients of kernels, gradients that functions replace, forward mode, checks."""
 
+import os
 import warnings
 
 import numpy as np
@@ -860,6 +861,20 @@ def tape_without_room(show):
     show.error(k.grad, 2_000_000_000)
     k.grad(1)
     show(x.grad[None])
+
+
+@case(differs="tapes of loops")
+def limit_of_tapes(show):
+    @ti.kernel
+    def k():
+        pass
+
+    for text in ("many", "0", "-1", "1.5"):
+        os.environ["KILN_TAPE_MB"] = text
+        show.error(lambda: k.grad)
+    os.environ["KILN_TAPE_MB"] = "64"
+    k.grad()
+    del os.environ["KILN_TAPE_MB"]
 
 
 @case(differs="what a gradient needs is overwritten")
