@@ -123,9 +123,9 @@ PyObject* CallsReplay(PyObject* self, PyObject* of) {
   const CallsObject& calls = *CallsOf(self);
   Replacements replacements(of);
   std::vector<PyObject*> args;
-  size_t index = calls.ends->size();
   // A callee may clear the calls.
-  while (index-- > 0 && index < calls.ends->size()) {
+  for (size_t left = calls.ends->size(); left > 0 && left <= calls.ends->size(); --left) {
+    const size_t index = left - 1;
     const size_t begin = Begin(calls, index), end = (*calls.ends)[index];
     PyObject* replacement = replacements.Of((*calls.objects)[begin]);
     if (replacement == nullptr) return nullptr;
