@@ -16,6 +16,16 @@
 
 namespace kiln {
 
+// Why an op cannot be differentiated, in either mode.
+inline constexpr char kNoDerivative[] =
+    "this operation has no derivative: ti.stop_grad(x) makes its operand a constant";
+inline constexpr char kNoAtomicDerivative[] =
+    "this atomic operation has no derivative: only additions, subtractions, minima and maxima have "
+    "one";
+inline constexpr char kNoDerivativeOfOld[] =
+    "an atomic operation on cells that several iterations change has no derivative if its result "
+    "is used";
+
 // Whether the op has a row. Ops without one have no derivative: their float operands must not be
 // active.
 bool HasDerivative(mlir::Operation* op);

@@ -128,8 +128,7 @@ class Tangents {
 
   void VisitArithmetic(mlir::Operation* op) {
     if (op->getNumResults() != 1 || !HasDerivative(op)) {
-      return Fail(op,
-                  "this operation has no derivative: ti.stop_grad(x) makes its operand a constant");
+      return Fail(op, kNoDerivative);
     }
     Value sum;
     for (mlir::OpOperand& operand : op->getOpOperands()) {
@@ -191,10 +190,7 @@ class Tangents {
       return;
     }
     if (!op.getOld().use_empty() && activity_.IsActive(op.getOld())) {
-      return Fail(
-          op,
-          "an atomic operation on cells that several iterations change has no derivative if its "
-          "result is used");
+      return Fail(op, kNoDerivativeOfOld);
     }
     const Value dual = DualOf(op.getValue());
     const Value address = DualAddress(op.getAddress());
@@ -208,10 +204,7 @@ class Tangents {
         if (winners_.IsAgain(op)) StoreOfWinner(op, dual, address);
         return;
       default:
-        return Fail(
-            op,
-            "this atomic operation has no derivative: only additions, subtractions, minima and "
-            "maxima have one");
+        return Fail(op, kNoAtomicDerivative);
     }
   }
 

@@ -12,11 +12,10 @@
 // set.
 //
 // Guarantees: no calls, no functions; a return is directly in the kernel or in an if.
-#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/autodiff.h"
+#include "server/compiler/autodiff/replay.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
@@ -27,8 +26,6 @@ using mlir::Value;
 
 // Recursion by way of other functions can double the code with each of them.
 constexpr int64_t kMostOps = 200'000;
-
-bool IsLoop(mlir::Operation* op) { return llvm::isa<ir::ForOp, ir::LoopOp>(op); }
 
 class Inlining {
  public:

@@ -292,8 +292,7 @@ class Reversal {
 
   void BackwardArithmetic(mlir::Operation* op) {
     if (op->getNumResults() != 1 || !HasDerivative(op)) {
-      return replay_.Fail(
-          op, "this operation has no derivative: ti.stop_grad(x) makes its operand a constant");
+      return replay_.Fail(op, kNoDerivative);
     }
     const Value adjoint = AdjointOf(op->getResult(0));
     for (mlir::OpOperand& operand : op->getOpOperands()) {
@@ -319,10 +318,7 @@ class Reversal {
 
   void BackwardAtomic(ir::AtomicOp op) {
     if (!op.getOld().use_empty()) {
-      return replay_.Fail(
-          op.getOperation(),
-          "an atomic operation on cells that several iterations change has no derivative if its "
-          "result is used");
+      return replay_.Fail(op.getOperation(), kNoDerivativeOfOld);
     }
     const mlir::Location loc = op.getLoc();
     const mlir::Type type = op.getValue().getType();
@@ -338,10 +334,7 @@ class Reversal {
       case ir::AtomicKind::maxf:
         return BackwardExtreme(op, address);
       default:
-        return replay_.Fail(
-            op.getOperation(),
-            "this atomic operation has no derivative: only additions, subtractions, minima and "
-            "maxima have one");
+        return replay_.Fail(op.getOperation(), kNoAtomicDerivative);
     }
   }
 
