@@ -13,6 +13,7 @@ from .arguments import (
     ArrayParameter,
     PackParameter,
     annotation_advice,
+    has_grad,
     is_numpy,
     leaves_of,
     make_parameter,
@@ -171,6 +172,10 @@ class Kernel(_native.KernelBase):
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is ArrayParameter and needs_copy(parameter, value):
                 found[position] = needed_dtype(parameter, value) or value.dtype
+                if self.autodiff and has_grad(value):
+                    raise say.converted_array_has_gradient(
+                        name=parameter.name, dtype=value.dtype, needed=found[position]
+                    )
         return found
 
     def _run_on_copies(self, args, positions):

@@ -43,6 +43,19 @@ def ti():
 
 
 @pytest.fixture
+def torch(monkeypatch):
+    """torch, or its stand-in."""
+    try:
+        import torch
+    except ImportError:
+        import torch_stand_in
+
+        torch = torch_stand_in.module()
+        monkeypatch.setitem(sys.modules, "torch", torch)
+    return torch
+
+
+@pytest.fixture
 def run_python(tmp_path):
     """Runs a program in a fresh interpreter; returns its standard output."""
 

@@ -5,68 +5,7 @@ import types
 
 import numpy as np
 import pytest
-
-
-class Tensor:
-    """A stand-in with the methods of torch.Tensor that Kiln uses."""
-
-    def __init__(self, array, grad=False):
-        self.array, self.requires_grad = array, grad
-        self.grad = None
-
-    dtype = property(lambda self: self.array.dtype)
-    shape = property(lambda self: self.array.shape)
-
-    def detach(self):
-        return Tensor(self.array)
-
-    def clone(self):
-        return Tensor(self.array.copy())
-
-    def fill_(self, value):
-        self.array.fill(value)
-        return self
-
-    def numel(self):
-        return self.array.size
-
-    def cpu(self):
-        return self
-
-    def contiguous(self):
-        return Tensor(np.ascontiguousarray(self.array))
-
-    def is_contiguous(self):
-        return self.array.flags.c_contiguous
-
-    def numpy(self):
-        return self.array
-
-    def to(self, device):
-        return self
-
-    def __dlpack__(self, stream=None):
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient")
-        return self.array.__dlpack__()
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-
-@pytest.fixture
-def torch(monkeypatch):
-    """torch, or its stand-in."""
-    try:
-        import torch
-    except ImportError:
-        torch = types.SimpleNamespace(
-            from_numpy=Tensor,
-            zeros=lambda *shape: Tensor(np.zeros(shape, np.float32)),
-            arange=lambda n: Tensor(np.arange(n)),
-        )
-        monkeypatch.setitem(sys.modules, "torch", torch)
-    return torch
+from torch_stand_in import Tensor
 
 
 def test_tensors_of_fields(ti, torch):

@@ -9,6 +9,7 @@ from .forward import FwdMode
 from .functions import check_grad, jacobian, vjp
 from .replaced import grad_for, grad_replaced, no_grad
 from .tape import Tape
+from .torch_function import torch_function
 
 __all__ = [
     "FwdMode",

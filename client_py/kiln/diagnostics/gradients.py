@@ -24,6 +24,11 @@ ROWS = {
         TaichiCompilationError,
         "{title} is quantised: kernels with gradients of it are not supported",
     ),
+    "converted_array_has_gradient": (
+        ValueError,
+        "Argument {name} of dtype {dtype} has a gradient, but the kernel needs dtype {needed}; "
+        "convert the array before the call",
+    ),
     "field_without_dual": (
         RuntimeError,
         "{title} has no dual, please use ti.field(..., needs_dual=True) for all fields that are "
@@ -146,6 +151,44 @@ ROWS = {
         RuntimeError,
         "Cannot automatically differentiate through a grad tensor, if you really want to do that, "
         "pass the grad tensor into the kernel directly",
+    ),
+    "torch_argument_of_wrong_type": (
+        TypeError,
+        "argument '{name}' of '{kernel}' is of type {kind}. A function made by "
+        "ti.ad.torch_function takes tensors for arrays, and for nothing else",
+    ),
+    "torch_function_differentiated_twice": (
+        RuntimeError,
+        "kernel '{kernel}' has no second derivatives: create_graph=True is not supported",
+    ),
+    "torch_function_in_a_tape": (
+        RuntimeError,
+        "'{kernel}' is differentiated by PyTorch, so it cannot be called inside a Tape or FwdMode; "
+        "call the kernel itself there",
+    ),
+    "torch_function_of_no_kernel": (TypeError, "ti.ad.torch_function expects a kernel, got {kind}"),
+    "torch_function_of_other_kernel": (
+        TypeError,
+        "ti.ad.torch_function cannot take kernel '{kernel}', which returns a result or has a "
+        "parameter that is an argument pack",
+    ),
+    "torch_function_without_output": (
+        TypeError,
+        "`out` of ti.ad.torch_function must name the parameters of kernel '{kernel}' to which it "
+        "writes, as {{'y': 'x'}} for an output 'y' of the form of 'x'",
+    ),
+    "torch_output_is_no_array": (
+        ValueError,
+        "`out` names '{name}', which is no array among the parameters of kernel '{kernel}'.{hint}",
+    ),
+    "torch_output_like_no_input": (
+        ValueError,
+        "output '{name}' is to be made as {like!r}, which is neither a function nor the name of an "
+        "array among the inputs",
+    ),
+    "torch_output_shares_memory": (
+        ValueError,
+        "the tensor made for output '{name}' shares memory with '{other}'",
     ),
     "validation_checks_no_elements": (
         str,

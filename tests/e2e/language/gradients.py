@@ -1,6 +1,8 @@
 """`ti.ad`: tapes, gradients of kernels, gradients that functions replace, forward mode, checks."""
 
 import os
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -500,6 +502,15 @@ class Tensor:
     def __dlpack__(self, stream=None):
         return self.array.__dlpack__()
 
+    def detach(self):
+        return Tensor(self.array, requires_grad=False)
+
+    def contiguous(self):
+        return self
+
+    def is_floating_point(self):
+        return True
+
     def numel(self):
         return self.array.size
 
@@ -518,6 +529,60 @@ def mistakes_with_tensors(show):
     show.error(k, Tensor(array, grad=Tensor(np.ones((3, 2), np.float32).T)))
     show.error(enter, Tensor(array))
     show.error(enter, Tensor(array[:1, 0], requires_grad=False))
+
+
+@case(differs="kernels as functions of PyTorch")
+def mistakes_with_functions_of_pytorch(show):
+    if not hasattr(ti.ad, "torch_function"):
+        return
+
+    class Function:
+        """A stand-in: `apply` goes forward and back."""
+
+        @classmethod
+        def apply(cls, *inputs):
+            context = types.SimpleNamespace(saved_tensors=inputs, needs_input_grad=[True])
+            context.save_for_backward = context.mark_non_differentiable = lambda *tensors: None
+            cls.backward(context, *cls.forward(context, *inputs))
+
+    function = types.SimpleNamespace(Function=Function)
+    sys.modules["torch"] = types.SimpleNamespace(
+        Tensor=Tensor, autograd=function, is_grad_enabled=lambda: True
+    )
+
+    @ti.kernel
+    def k(x: ti.types.ndarray(), s: ti.f32, y: ti.types.ndarray()):
+        for i in x:
+            y[i] = x[i] * s
+
+    @ti.kernel
+    def with_result(x: ti.types.ndarray()) -> ti.f32:
+        return x[0]
+
+    show.error(ti.ad.torch_function, len, out={"y": "x"})
+    show.error(ti.ad.torch_function, with_result, out={"x": "x"})
+    show.error(ti.ad.torch_function, k, out="y")
+    show.error(ti.ad.torch_function, k, out={"s": "x"})
+    show.error(ti.ad.torch_function, k, out={"y": "z"})
+    x = Tensor(np.ones(3, np.float32))
+    show.error(ti.ad.torch_function(k, out={"y": lambda x, s: x}), x, 1.0)
+    f = ti.ad.torch_function(k, out={"y": lambda x, s: Tensor(np.ones(3, np.float32))})
+    show.error(f, np.ones(3), 1.0)
+    show.error(f, x, x)
+    show.error(f, x, 1.0, x)
+    show.error(f, x, 1.0)
+    with ti.ad.Tape():
+        show.error(f, x, 1.0)
+    del sys.modules["torch"]
+
+
+@case(differs="tensors of other libraries")
+def converted_tensors(show):
+    @ti.kernel
+    def k(x: ti.types.ndarray(dtype=ti.math.vec2)):
+        pass
+
+    show.error(k.grad, Tensor(np.ones((3, 2)), grad=Tensor(np.ones((3, 2)))))
 
 
 @case()
