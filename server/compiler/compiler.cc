@@ -81,6 +81,29 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// Three numbers of ir::AccessAttr.
+void SetBound(llvm::ArrayRef<int64_t> bound, proto::Bound* out) {
+  if (bound[0] != ir::AccessAttr::kNumber) {
+    out->set_argument(static_cast<uint32_t>(bound[0] + 1));
+    out->set_factor(bound[1]);
+  }
+  out->set_number(bound[2]);
+}
+
+void SetAccess(ir::AccessAttr access, proto::Access* out) {
+  out->set_writes(access.getWrites());
+  out->set_slot(static_cast<uint32_t>(access.getSlot()));
+  out->set_tree_node(static_cast<uint32_t>(access.getTreeNode()));
+  out->set_offset(static_cast<uint64_t>(access.getOffset()));
+  out->set_source(static_cast<uint32_t>(access.getSource()));
+  for (llvm::ArrayRef<int64_t> left = access.getBounds(); !left.empty();
+       left = left.drop_front(6)) {
+    proto::Interval& axis = *out->add_axes();
+    if (left[0] != ir::AccessAttr::kUnbounded) SetBound(left.take_front(3), axis.mutable_first());
+    if (left[3] != ir::AccessAttr::kUnbounded) SetBound(left.slice(3, 3), axis.mutable_last());
+  }
+}
+
 }  // namespace
 
 struct Compiler::State {
@@ -188,6 +211,11 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   out.info.set_can_fail(code.can_fail);
   out.info.set_draws(code.draws);
   out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
+  if (kernel.getAccesses()) {
+    for (auto access : kernel.getAccesses()->getAsRange<ir::AccessAttr>()) {
+      SetAccess(access, out.info.add_accesses());
+    }
+  }
   return out;
 }
 

@@ -16,7 +16,7 @@ kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32],
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {companions = array<i64: 2, 3, -1, -1>, forward} {
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.extent 0 axis 0 : i32
 // CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%0) : i32 {
@@ -66,7 +66,7 @@ kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], 
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {companions = array<i64: 2, 3, -1, -1>, forward} {
 // CHECK-NEXT:     %cst = arith.constant 9.000000e+00 : f32
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.extent 0 axis 0 : i32
@@ -111,7 +111,7 @@ kiln.kernel @winner storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @winner storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 3, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 5, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @winner storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 3, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 5, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {companions = array<i64: 2, 3, -1, -1>, forward} {
 // CHECK-NEXT:     %cst = arith.constant 7.62939453E-6 : f32
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.extent 0 axis 0 : i32

@@ -16,7 +16,7 @@ kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32],
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 2, tree_node = 0, offset = 0, source = 12, bounds = [-1, 0, 0, -2, 0, 0]>], companions = array<i64: 2, 3, -1, -1>} {
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.extent 0 axis 0 : i32
@@ -65,7 +65,7 @@ kiln.kernel @before_the_loop storages [#kiln.ndarray<slot = 0, axes = 1, types =
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @before_the_loop storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 3, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 5, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @before_the_loop storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 3, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 5, axes = 0, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 2, tree_node = 0, offset = 0, source = 11, bounds = []>], companions = array<i64: 2, 3, -1, -1>} {
 // CHECK-NEXT:     %c0_i64 = arith.constant 0 : i64
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
@@ -117,7 +117,7 @@ kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], 
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 2, tree_node = 0, offset = 0, source = 13, bounds = [-1, 0, 0, -2, 0, 0]>], companions = array<i64: 2, 3, -1, -1>} {
 // CHECK-NEXT:     %c1_i64 = arith.constant 1 : i64
 // CHECK-NEXT:     %c0_i64 = arith.constant 0 : i64
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
@@ -182,7 +182,7 @@ kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 0, tree_node = 0, offset = 0, source = 13, bounds = [-1, 0, 1, -1, 0, 8]>], companions = array<i64: 1, -1>} {
 // CHECK-NEXT:     %c7_i64 = arith.constant 7 : i64
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
@@ -244,7 +244,7 @@ kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 2, tree_node = 0, offset = 0, source = 21, bounds = [-1, 0, 0, -2, 0, 0]>], companions = array<i64: 2, 3, -1, -1>} {
 // CHECK-NEXT:     %true = arith.constant true
 // CHECK-NEXT:     %false = arith.constant false
 // CHECK-NEXT:     %c1_i64 = arith.constant 1 : i64

@@ -18,12 +18,12 @@ std::unique_ptr<mlir::Pass> CreateInlineCallsPass();
 std::unique_ptr<mlir::Pass> CreatePromoteCellsPass();
 
 // Requires: structured level, without locals that promote-locals would remove, without calls.
-// Guarantees: the kernel has no `companions`; its new code has locals to promote and atomics to
-// demote.
+// Guarantees: the new code has locals to promote and atomics to demote.
 std::unique_ptr<mlir::Pass> CreateDifferentiatePass();
 
-// Rejects kernels whose derivatives need values that the kernel overwrites. After dead code has
-// gone.
+// Rejects kernels whose derivatives need values that the kernel overwrites, and notes what a
+// gradient reads again (`accesses`). After dead code has gone. Guarantees: the kernel has no
+// `companions`.
 std::unique_ptr<mlir::Pass> CreateCheckReadsPass();
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+#include "server/compiler/autodiff/accesses.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/flow.h"
 #include "server/compiler/autodiff/forward.h"
@@ -55,12 +56,11 @@ struct DifferentiatePass : mlir::PassWrapper<DifferentiatePass, mlir::OperationP
     } else {
       if (mlir::failed(CheckRandom(kernel))) return signalPassFailure();
       if (mlir::failed(CheckActivation(kernel))) return signalPassFailure();
+      AddWrites(kernel);
       MarkOverwritten(kernel);
       if (mlir::failed(Reverse(kernel, *companions))) return signalPassFailure();
     }
     RemoveStopGradients(kernel);
-    kernel.removeCompanionsAttr();
-    kernel.setForward(false);
   }
 };
 

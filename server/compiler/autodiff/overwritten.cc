@@ -1,10 +1,11 @@
 #include "server/compiler/autodiff/overwritten.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/autodiff/accesses.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/extreme.h"
 #include "server/compiler/autodiff/flow.h"
+#include "server/compiler/autodiff/linear.h"
 #include "server/compiler/dialect/effects.h"
 #include "server/compiler/passes/memory.h"
 
@@ -12,36 +13,11 @@ namespace kiln {
 
 namespace {
 
-namespace arith = mlir::arith;
 using mlir::Value;
 
 // The value is the location of the op that writes.
 constexpr char kOverwritten[] = "overwritten";
 constexpr char kOfGradient[] = "of_gradient";
-
-// An index as a sum: values times numbers, plus a number.
-struct Linear {
-  llvm::SmallMapVector<Value, int64_t, 4> terms;
-  int64_t number = 0;
-
-  void Add(Value value, int64_t factor) {
-    llvm::APInt constant;
-    if (matchPattern(value, mlir::m_ConstantInt(&constant))) {
-      number += factor * constant.getSExtValue();
-    } else if (auto add = value.getDefiningOp<arith::AddIOp>()) {
-      Add(add.getLhs(), factor);
-      Add(add.getRhs(), factor);
-    } else if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
-      Add(sub.getLhs(), factor);
-      Add(sub.getRhs(), -factor);
-    } else if (auto mul = value.getDefiningOp<arith::MulIOp>();
-               mul && matchPattern(mul.getRhs(), mlir::m_ConstantInt(&constant))) {
-      Add(mul.getLhs(), factor * constant.getSExtValue());
-    } else {
-      terms[value] += factor;
-    }
-  }
-};
 
 // a - b, without the terms that cancel out.
 Linear Difference(Value a, Value b) {
@@ -278,7 +254,9 @@ struct CheckReadsPass : mlir::PassWrapper<CheckReadsPass, mlir::OperationPass<ir
   llvm::StringRef getArgument() const override { return "check-reads"; }
 
   void runOnOperation() override {
-    const auto found = getOperation().walk([&](mlir::Operation* op) {
+    ir::KernelOp kernel = getOperation();
+    if (!kernel.getCompanions()) return;
+    const auto found = kernel.walk([&](mlir::Operation* op) {
       const bool is_gradient = op->removeAttr(kOfGradient) != nullptr;
       const mlir::Attribute write = op->removeAttr(kOverwritten);
       if (mlir::isOpTriviallyDead(op)) return mlir::WalkResult::advance();
@@ -294,7 +272,10 @@ struct CheckReadsPass : mlir::PassWrapper<CheckReadsPass, mlir::OperationPass<ir
           << "overwritten here";
       return mlir::WalkResult::interrupt();
     });
-    if (found.wasInterrupted()) signalPassFailure();
+    if (found.wasInterrupted()) return signalPassFailure();
+    if (!kernel.getForward()) AddReads(kernel);
+    kernel.removeCompanionsAttr();
+    kernel.setForward(false);
   }
 };
 

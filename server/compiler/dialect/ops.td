@@ -186,6 +186,27 @@ def Kiln_TreeFieldAttr : Kiln_Storage<"TreeField", "tree_field"> {
   }];
 }
 
+def Kiln_AccessAttr : AttrDef<Kiln_Dialect, "Access"> {
+  let summary = "a box of cells that a kernel writes, or that its gradient reads again";
+  let mnemonic = "access";
+  let parameters = (ins
+    "bool":$writes,
+    "int64_t":$slot,       // of a storage's base; of a tree's KilnNode*, where `tree_node` is not 0
+    "int64_t":$tree_node,
+    "int64_t":$offset,     // of the component in its cell
+    "int64_t":$source,     // the node that accesses them
+    // Of each index the first and the last, thrice each: the slot of the argument that its factor
+    // multiplies, or one of the markers below; the factor; the number added.
+    "::mlir::DenseI64ArrayAttr":$bounds);
+  let assemblyFormat = [{ `<` `writes` `=` $writes `,` `slot` `=` $slot `,`
+      `tree_node` `=` $tree_node `,` `offset` `=` $offset `,` `source` `=` $source `,`
+      `bounds` `=` $bounds `>` }];
+  let extraClassDeclaration = [{
+    static constexpr int64_t kNumber = -1;     // in place of a slot: only the number counts
+    static constexpr int64_t kUnbounded = -2;  // in place of a slot: any index
+  }];
+}
+
 def Kiln_AtomicKind : I32EnumAttr<"AtomicKind", "read-modify-write", [
     Kiln_Case<"addi", 0>, Kiln_Case<"subi", 1>, Kiln_Case<"muli", 2>,
     Kiln_Case<"minsi", 3>, Kiln_Case<"maxsi", 4>, Kiln_Case<"minui", 5>, Kiln_Case<"maxui", 6>,
@@ -231,7 +252,8 @@ def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
                        OptionalAttr<I64Attr>:$temporary_bytes,
                        // Of a kernel to differentiate, by storage: that of its gradients, or of
                        // its duals if the mode is `forward`; -1: none.
-                       OptionalAttr<DenseI64ArrayAttr>:$companions, UnitAttr:$forward);
+                       OptionalAttr<DenseI64ArrayAttr>:$companions, UnitAttr:$forward,
+                       OptionalAttr<ArrayAttr>:$accesses);  // Kiln_AccessAttr; of gradients
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{ $sym_name (`trees` $trees^)? `storages` $storages `results` $results
       attr-dict-with-keyword $body }];

@@ -54,7 +54,7 @@ ir::KernelOp MakeKernel(const UnitLowering& in, mlir::ModuleOp module) {
       builder.getArrayAttr(results), in.unit.options().fast_math(), in.unit.options().debug(),
       mlir::IntegerAttr(),
       companions.empty() ? mlir::DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(companions),
-      IsForward(in.unit));
+      IsForward(in.unit), mlir::ArrayAttr());
   kernel.getBodyRegion().emplaceBlock();
   return kernel;
 }

@@ -1,0 +1,32 @@
+#include "server/compiler/autodiff/linear.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+namespace kiln {
+
+namespace arith = mlir::arith;
+
+void Linear::Add(mlir::Value value, int64_t factor) {
+  llvm::APInt constant;
+  if (matchPattern(value, mlir::m_ConstantInt(&constant))) {
+    number += factor * constant.getSExtValue();
+  } else if (auto add = value.getDefiningOp<arith::AddIOp>()) {
+    Add(add.getLhs(), factor);
+    Add(add.getRhs(), factor);
+  } else if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
+    Add(sub.getLhs(), factor);
+    Add(sub.getRhs(), -factor);
+  } else if (auto mul = value.getDefiningOp<arith::MulIOp>();
+             mul && matchPattern(mul.getRhs(), mlir::m_ConstantInt(&constant))) {
+    Add(mul.getLhs(), factor * constant.getSExtValue());
+  } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>()) {
+    Add(wide.getIn(), factor);
+  } else if (auto narrow = value.getDefiningOp<arith::TruncIOp>()) {
+    Add(narrow.getIn(), factor);
+  } else {
+    terms[value] += factor;
+  }
+}
+
+}  // namespace kiln
