@@ -4,6 +4,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client_py/native/access_watch.h"
+#include "client_py/native/kernel_object.h"
+
 namespace kiln {
 namespace {
 
@@ -119,9 +122,12 @@ class Replacements {
   std::unordered_map<PyObject*, PyObject*> made_;  // owned
 };
 
-PyObject* CallsReplay(PyObject* self, PyObject* of) {
+PyObject* CallsReplay(PyObject* self, PyObject* args_of_replay) {
+  PyObject *of, *report;
+  if (!PyArg_ParseTuple(args_of_replay, "OO", &of, &report)) return nullptr;
   const CallsObject& calls = *CallsOf(self);
   Replacements replacements(of);
+  AccessWatch watch(report);
   std::vector<PyObject*> args;
   // A callee may clear the calls.
   for (size_t left = calls.ends->size(); left > 0 && left <= calls.ends->size(); --left) {
@@ -132,6 +138,8 @@ PyObject* CallsReplay(PyObject* self, PyObject* of) {
     if (replacement == Py_None) continue;
     args.assign(calls.objects->begin() + begin + 1, calls.objects->begin() + end);
     for (PyObject* argument : args) Py_INCREF(argument);
+    // Gradients that programs write themselves restore memory as they need it.
+    const AccessWatch::Scope scope(IsKernel(replacement) ? &watch : nullptr);
     PyObject* result = PyObject_Vectorcall(replacement, args.data(), args.size(), nullptr);
     for (PyObject* argument : args) Py_DECREF(argument);
     if (result == nullptr) return nullptr;
@@ -142,8 +150,11 @@ PyObject* CallsReplay(PyObject* self, PyObject* of) {
 
 PyMethodDef calls_methods[] = {
     {"append", CallsAppend, METH_O, "append((function, args))"},
-    {"replay", CallsReplay, METH_O,
-     "replay(of): calls of(function)(*args) for each call, the last one first, unless it is None."},
+    {"replay", CallsReplay, METH_VARARGS,
+     "replay(of, report): calls of(function)(*args) for each call, the last one first, unless it "
+     "is "
+     "None. Watches the accesses of kernels, and calls report(reader, read, writer, written) for "
+     "conflicts; unless it is None."},
     {nullptr, nullptr, 0, nullptr}};
 
 PySequenceMethods calls_sequence = {};

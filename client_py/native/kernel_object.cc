@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client_cpp/print_format.h"
+#include "client_py/native/access_watch.h"
 #include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
 #include "client_py/native/bound_kernel.h"
@@ -654,7 +655,10 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   std::memset(results, 0, num_results * sizeof(uint64_t));
   HeldGradients gradients;
   if (!PackSlots(kernel, *bound, args, &gradients, slots)) return nullptr;
-  if (kernel->is_derivative && !CheckApart(kernel, *bound, args)) return nullptr;
+  if (kernel->is_derivative &&
+      !(CheckApart(kernel, *bound, args) && AccessWatch::AddLaunch(bound->instance, slots))) {
+    return nullptr;
+  }
   Device::Event begin;
   // Only a profiler pays for looks at the clock.
   if (profiler != nullptr) begin = CpuDevice().Record();
@@ -1019,6 +1023,8 @@ PyMethodDef module_functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+bool IsKernel(PyObject* object) { return PyObject_TypeCheck(object, &KernelBaseType) != 0; }
 
 bool AddKernelType(PyObject* module) {
   KernelBaseType.tp_name = "kiln._native.KernelBase";

@@ -11,6 +11,8 @@ namespace kiln {
 // Python error.
 bool AddKernelType(PyObject* module);
 
+bool IsKernel(PyObject* object);
+
 }  // namespace kiln
 
 #endif  // KILN_CLIENT_PY_NATIVE_KERNEL_OBJECT_H_

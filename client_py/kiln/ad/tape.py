@@ -19,7 +19,9 @@ class Tape:
     gradients itself and calls `grad()`. clear_gradients: whether to clear the gradients of all
     fields first. validation: marks the kernels as validated; checks of elements are not there yet,
     and a warning says so. grad_check: a list of fields of f64, whose gradients are compared with
-    finite differences; raises AssertionError if they differ.
+    finite differences; raises AssertionError if they differ. access: what happens if a gradient
+    needs values that the kernel of a later call may have overwritten: "warn", "error" (a
+    RuntimeError) or "ignore".
 
     Raises RuntimeError for a loss without a gradient or with several elements, and for a tape
     within another one. If the body raises, no gradients are computed.
@@ -37,7 +39,9 @@ class Tape:
         print(x.grad)  # prints: 6.0
     """
 
-    def __init__(self, loss=None, clear_gradients=True, validation=False, grad_check=None):
+    def __init__(
+        self, loss=None, clear_gradients=True, validation=False, grad_check=None, access="warn"
+    ):
         runtime.require_init("record a tape")
         self.calls = _native.Calls()  # pairs (function, arguments)
         self.entered = False
@@ -47,6 +51,9 @@ class Tape:
         self.eval_on_exit = loss is not None
         self.loss = loss
         self.grad_checker = None
+        if access not in ("warn", "error", "ignore"):
+            raise say.unknown_access(access=access)
+        self.access = access
         if validation:
             debug = runtime.cfg.debug
             text = say.validation_checks_no_elements() if debug else say.validation_without_debug()
@@ -134,7 +141,7 @@ class Tape:
         watcher = _native.watch_calls(None)
         try:
             self._seed()
-            self.calls.replay(gradient_of)
+            replay(self.calls, self.access)
             self.gradient_evaluated = True
             if self.grad_checker is not None:
                 self.grad_checker.check(self.calls)
@@ -150,6 +157,33 @@ class Tape:
             self.loss.grad = self.loss.detach().clone().fill_(1.0)
         else:
             self.loss.grad.detach().fill_(1.0)
+
+
+def replay(calls, access="warn"):
+    """Runs the gradients of recorded calls, the last one first. `access`: as for Tape."""
+
+    def report(reader, read, writer, written):
+        text = say.read_after_overwrite(
+            reader=reader,
+            writer="a later launch of it" if reader == writer else f"the later kernel '{writer}'",
+            read=_place(read),
+            written=_place(written),
+        )
+        if access == "error":
+            raise say.access_error(text=text)
+        if read:
+            warnings.warn_explicit(text, Warning, *read[0], registry=_WARNED)
+        else:
+            warnings.warn(text, Warning, stacklevel=2)
+
+    calls.replay(gradient_of, None if access == "ignore" else report)
+
+
+_WARNED = {}  # what the module `warnings` needs to show a warning of a line once
+
+
+def _place(positions):
+    return f" at {positions[0][0]}:{positions[0][1]}" if positions else ""
 
 
 def gradient_of(func):

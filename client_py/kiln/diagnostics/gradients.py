@@ -3,6 +3,7 @@
 from ..errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
 
 ROWS = {
+    "access_error": (RuntimeError, "{text}"),
     "array_without_gradient": (
         TaichiSyntaxError,
         "the array '{name}' has no gradient. Make it with ti.ndarray(…, needs_grad=True)",
@@ -125,6 +126,12 @@ ROWS = {
         RuntimeError,
         "Primal function `{name}` must be decorated by ti.ad.grad_replaced",
     ),
+    "read_after_overwrite": (
+        str,
+        "gradients may be wrong: the gradient of kernel '{reader}' reads memory again{read}, which "
+        "{writer} may have overwritten{written}. Give each launch cells of its own, or copy what "
+        'is overwritten. Tape(access="error") makes this an error, "ignore" silences it',
+    ),
     "replaced_gradient_is_missing": (
         RuntimeError,
         "Function '{name}' is decorated by ti.ad.grad_replaced, but no ti.ad.grad_for gives its "
@@ -189,6 +196,10 @@ ROWS = {
     "torch_output_shares_memory": (
         ValueError,
         "the tensor made for output '{name}' shares memory with '{other}'",
+    ),
+    "unknown_access": (
+        ValueError,
+        'Tape(access={access!r}): expected "warn", "error" or "ignore"',
     ),
     "validation_checks_no_elements": (
         str,

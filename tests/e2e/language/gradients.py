@@ -961,3 +961,30 @@ def overwritten_values(show):
 
     show.error(in_place.grad)
     show.error(later.grad)
+
+
+@case(differs="a later kernel overwrites what a gradient needs")
+def overwritten_by_later_kernels(show):
+    x, loss = scalars(2)
+
+    @ti.kernel
+    def use():
+        loss[None] += x[None] ** 2
+
+    @ti.kernel
+    def change():
+        x[None] += 1
+
+    def launch(access):
+        with ti.ad.Tape(loss, access=access):
+            use()
+            change()
+            change()
+
+    show.error(launch, "error")
+    show.error(launch, "save")
+    launch("ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        launch("warn")
+    show([(type(one.message).__name__, str(one.message).partition(" at ")[0]) for one in caught])
