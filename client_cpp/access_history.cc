@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/artifact/target.h"
-#include "common/unit/node_number.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -152,10 +150,7 @@ std::optional<AccessConflict> AccessHistory::Add(const std::shared_ptr<const Ins
     for (const Written& written : found->second) {
       if (conflict || !Overlap(cells, written.cells)) continue;
       if (!reported_.insert({read.box, written.by.box}).second) continue;
-      const proto::SourceMap& of_read = instance->texts().source_map;
-      const proto::SourceMap& of_write = written.by.instance->texts().source_map;
-      conflict = {of_read.kernel(), of_write.kernel(), PositionsOf(of_read, read.source),
-                  PositionsOf(of_write, written.by.source)};
+      conflict = {instance.get(), written.by.instance, read.source, written.by.source};
     }
   }
   for (const Access& write : known.writes) Write(write, slots);

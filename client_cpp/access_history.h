@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,14 +22,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "client_cpp/instance.h"
-#include "client_cpp/kernel_facts.h"
+#include "common/unit/node_number.h"
 
 namespace kiln {
 
 // A gradient reads cells again that a kernel launched later has written.
 struct AccessConflict {
-  std::string reader, writer;                 // names of the kernels
-  std::vector<SourcePosition> read, written;  // innermost call first; empty: not known
+  const Instance* reader;  // gradients that the history holds
+  const Instance* writer;
+  NodeNumber read, written;  // the nodes that access the cells; none: not known
 };
 
 class AccessHistory {

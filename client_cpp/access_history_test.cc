@@ -35,7 +35,9 @@ class AccessHistoryTest : public testing::Test {
                   uint64_t address = kArray) {
     const uint64_t slots[] = {static_cast<uint32_t>(a), static_cast<uint8_t>(b), address};
     const auto conflict = history_.Add(instance, slots);
-    return conflict ? conflict->reader + " " + conflict->writer : "";
+    if (!conflict) return "";
+    return conflict->reader->texts().source_map.kernel() + " " +
+           conflict->writer->texts().source_map.kernel();
   }
 
   AccessHistory history_;

@@ -415,9 +415,9 @@ class Calls:
         self, of: Callable[[Callable], Callable | None], report: Callable[..., None] | None
     ) -> None:
         """Calls ``of(function)(*args)`` for each call, the last one first, unless it is None. Asks
-        ``of`` once for each function. Calls ``report(reader, read, writer, written)`` with names of
-        kernels and lists of (file, line) where a gradient kernel reads what the kernel of a later
-        call may have overwritten."""
+        ``of`` once for each function. Calls ``report(reads, wrote)`` with two pairs ((kernel,
+        instance), node) where a gradient kernel reads what the kernel of a later call may have
+        overwritten."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> tuple[Callable, tuple]: ...

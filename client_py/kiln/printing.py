@@ -119,11 +119,15 @@ def _accessed(instance, node):
     return f" of {title}", offset
 
 
-def _place(instance, node, innermost=False):
+def positions_of(instance, node):
+    """Tuples (file, line, column, end line, end column, function), the innermost call first."""
     positions = instance.positions(node)
     relocate = getattr(instance, "relocate", None)  # only instances from warm records have it
-    if relocate is not None:
-        positions = relocate(positions)
+    return positions if relocate is None else relocate(positions)
+
+
+def _place(instance, node, innermost=False):
+    positions = positions_of(instance, node)
     if not positions:
         return ""
     from .frontend.report import _source_line, _underlined

@@ -5,17 +5,21 @@
 
 #include <Python.h>
 
-#include <memory>
+#include <unordered_map>
 
 #include "client_cpp/access_history.h"
+#include "client_py/native/bound_instance.h"
 
 namespace kiln {
 
 class AccessWatch {
  public:
-  // Calls report(reader, read, writer, written) for each conflict: names of the kernels, and lists
-  // of (file, line). None: nothing is watched. Borrowed.
+  // Calls report(((kernel, instance), node), ((kernel, instance), node)) for each conflict: what
+  // reads, and what wrote. None: nothing is watched. Borrowed.
   explicit AccessWatch(PyObject* report) : report_(report) {}
+  ~AccessWatch();
+  AccessWatch(const AccessWatch&) = delete;
+  AccessWatch& operator=(const AccessWatch&) = delete;
 
   // While one exists, launches of gradients by this thread are added to the watch. Scopes nest.
   class Scope {
@@ -31,11 +35,14 @@ class AccessWatch {
 
   // Adds a launch of a gradient to the watch of the innermost scope. False with a Python error if
   // `report` raised one.
-  static bool AddLaunch(const std::shared_ptr<Instance>& instance, const uint64_t* slots);
+  static bool AddLaunch(PyObject* kernel, const BoundInstance& bound, const uint64_t* slots);
 
  private:
+  bool Report(const AccessConflict& conflict);
+
   PyObject* report_;
   AccessHistory history_;
+  std::unordered_map<const Instance*, PyObject*> objects_;  // owned: (kernel, instance)
 };
 
 }  // namespace kiln

@@ -153,8 +153,8 @@ PyMethodDef calls_methods[] = {
     {"replay", CallsReplay, METH_VARARGS,
      "replay(of, report): calls of(function)(*args) for each call, the last one first, unless it "
      "is "
-     "None. Watches the accesses of kernels, and calls report(reader, read, writer, written) for "
-     "conflicts; unless it is None."},
+     "None. Watches the accesses of kernels, and calls report(reads, wrote) for conflicts; unless it "
+     "is None."},
     {nullptr, nullptr, 0, nullptr}};
 
 PySequenceMethods calls_sequence = {};

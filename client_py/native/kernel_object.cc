@@ -656,7 +656,8 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   HeldGradients gradients;
   if (!PackSlots(kernel, *bound, args, &gradients, slots)) return nullptr;
   if (kernel->is_derivative &&
-      !(CheckApart(kernel, *bound, args) && AccessWatch::AddLaunch(bound->instance, slots))) {
+      !(CheckApart(kernel, *bound, args) &&
+        AccessWatch::AddLaunch(reinterpret_cast<PyObject*>(kernel), *bound, slots))) {
     return nullptr;
   }
   Device::Event begin;

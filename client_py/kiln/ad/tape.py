@@ -8,6 +8,7 @@ from ..data import snode
 from ..data.field import AnyArray
 from ..data.recorded import companion
 from ..diagnostics import say
+from ..printing import positions_of
 from .check import GradChecker
 from .companions import clear_all_gradients, is_field
 
@@ -162,17 +163,21 @@ class Tape:
 def replay(calls, access="warn"):
     """Runs the gradients of recorded calls, the last one first. `access`: as for Tape."""
 
-    def report(reader, read, writer, written):
+    def report(reads, wrote):
+        (reader, reading), read = reads
+        (writer, writing), written = wrote
+        reads_at, writes_at = positions_of(reading, read), positions_of(writing, written)
+        same = reader.__name__ == writer.__name__
         text = say.read_after_overwrite(
-            reader=reader,
-            writer="a later launch of it" if reader == writer else f"the later kernel '{writer}'",
-            read=_place(read),
-            written=_place(written),
+            reader=reader.__name__,
+            writer="a later launch of it" if same else f"the later kernel '{writer.__name__}'",
+            read=_place(reads_at),
+            written=_place(writes_at),
         )
         if access == "error":
             raise say.access_error(text=text)
-        if read:
-            warnings.warn_explicit(text, Warning, *read[0], registry=_WARNED)
+        if reads_at:
+            warnings.warn_explicit(text, Warning, *reads_at[0][:2], registry=_WARNED)
         else:
             warnings.warn(text, Warning, stacklevel=2)
 
