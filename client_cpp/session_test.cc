@@ -28,6 +28,7 @@
 #include "client_cpp/manifest_recorder.h"
 #include "client_cpp/notes.h"
 #include "client_cpp/recorded_kernel.h"
+#include "client_cpp/spawn.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
@@ -125,6 +126,10 @@ TEST_F(SessionTest, StartsADaemonAndCompiles) {
   EXPECT_EQ(stats->hits(), 77u);
   EXPECT_TRUE(session->StopDaemon().ok());
   EXPECT_EQ(Tier(*session, 2), "compiled") << "a daemon that went is started again";
+}
+
+TEST(FindBinDirTest, IsAbsolute) {
+  EXPECT_EQ(FindBinDir("here/bin"), fs::current_path().string() + "/here/bin");
 }
 
 // Whether this process has mapped a file whose path contains `part`.

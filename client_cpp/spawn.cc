@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
@@ -55,11 +57,20 @@ void AwaitOrKill(pid_t pid, absl::Time deadline) {
   close(fd);
 }
 
+// Programs that this process starts may have another working directory.
+std::string Absolute(const std::string& dir) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(dir, error);
+  return error ? dir : path.string();
+}
+
 }  // namespace
 
 std::string FindBinDir(const std::string& dir) {
-  if (!dir.empty()) return dir;
-  if (const char* bin = std::getenv("KILN_BIN"); bin != nullptr && *bin != '\0') return bin;
+  if (!dir.empty()) return Absolute(dir);
+  if (const char* bin = std::getenv("KILN_BIN"); bin != nullptr && *bin != '\0') {
+    return Absolute(bin);
+  }
   std::string at = OwnDirectory();
   // Upwards from a build folder or an installed package to the folder with bin/ or .kiln/bin/.
   for (int up = 0; up < 6 && !at.empty(); ++up) {
