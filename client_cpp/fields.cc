@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "client_cpp/runtime_status.h"
+#include "client_cpp/slot.h"
 #include "common/base/status_macros.h"
+#include "common/language/type.h"
 #include "common/layout/layout.h"
 #include "common/layout/tree_builder.h"
 
@@ -18,14 +20,15 @@ uint32_t NumElements(const std::vector<uint32_t>& shape) {
   return static_cast<uint32_t>(product);
 }
 
-// root → one dense level over all axes → one place per element.
+// root → one dense level over all axes, if there are any → one place per element, the last nodes.
 proto::Tree OneLevelTree(proto::Scalar scalar, const std::vector<uint64_t>& shape,
                          uint32_t elements) {
   TreeBuilder tree;
   TreeBuilder::Axes axes;
   for (uint32_t axis = 0; axis < shape.size(); ++axis) axes.emplace_back(axis, shape[axis]);
-  const int dense = tree.Add(proto::SNODE_DENSE, TreeBuilder::kRoot, axes);
-  for (uint32_t i = 0; i < elements; ++i) tree.Place(dense, scalar);
+  int parent = TreeBuilder::kRoot;
+  if (!axes.empty()) parent = tree.Add(proto::SNODE_DENSE, parent, axes);
+  for (uint32_t i = 0; i < elements; ++i) tree.Place(parent, scalar);
   return tree.tree();
 }
 
@@ -33,17 +36,22 @@ proto::Tree OneLevelTree(proto::Scalar scalar, const std::vector<uint64_t>& shap
 
 absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
     proto::Scalar scalar, const std::vector<uint64_t>& shape,
-    const std::vector<uint32_t>& element_shape) {
+    const std::vector<uint32_t>& element_shape, Companions companions) {
   const uint32_t elements = NumElements(element_shape);
   if (elements == 0 || elements > kMaxTensorElements) {
     return absl::InvalidArgumentError("an element of a field has between 1 and 65536 scalars");
   }
-  ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(OneLevelTree(scalar, shape, elements)));
+  if (companions != Companions::kNone && !IsFloat(scalar)) {
+    return absl::InvalidArgumentError("only fields of floats have gradients and duals");
+  }
+  const proto::Tree tree = OneLevelTree(scalar, shape, elements);
+  ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(tree));
   proto::Type element;
   element.set_scalar(scalar);
   for (uint32_t extent : element_shape) element.add_shape(extent);
   std::vector<int> places(elements);
-  for (uint32_t i = 0; i < elements; ++i) places[i] = static_cast<int>(2 + i);
+  const int first = tree.nodes_size() - static_cast<int>(elements);
+  for (uint32_t i = 0; i < elements; ++i) places[i] = first + static_cast<int>(i);
   ASSIGN_OR_RETURN(TreeLayout::DenseField described, layout.DescribeDense(places, element));
 
   std::shared_ptr<DenseField> field(new DenseField());
@@ -56,7 +64,24 @@ absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
   for (uint64_t offset : described.base_offsets) {
     field->bases_.push_back(reinterpret_cast<uint64_t>(field->buffer_->data() + offset));
   }
+  const bool both = companions == Companions::kGradAndDual;
+  if (both || companions == Companions::kGrad) {
+    ASSIGN_OR_RETURN(field->grad_, Create(scalar, shape, element_shape));
+  }
+  if (both || companions == Companions::kDual) {
+    ASSIGN_OR_RETURN(field->dual_, Create(scalar, shape, element_shape));
+  }
   return field;
+}
+
+uint64_t DenseField::bytes() const {
+  return size_ * static_cast<uint64_t>(ScalarBytes(storage_.element().scalar()));
+}
+
+void DenseField::Fill(double value) const {
+  const proto::Scalar scalar = storage_.element().scalar();
+  const uint64_t slot = SlotOf(scalar, value);
+  CpuDevice().Fill(data(), &slot, static_cast<uint32_t>(ScalarBytes(scalar)), size_);
 }
 
 proto::Storage ArrayStorage(proto::Scalar scalar, int ndim) {

@@ -6,6 +6,10 @@
 //   x[3] = 1.5f;
 //   ParamId p = builder.AddStorageParam(x.storage());
 //   launcher.Bind(p, x);
+//
+// A field of floats may have companions, fields of the same form for its derivatives:
+//   auto v = *Field<float>::Create({}, {2}, Companions::kGrad);
+//   Field<float> v_grad = *v.grad();
 #ifndef KILN_CLIENT_CPP_FIELDS_H_
 #define KILN_CLIENT_CPP_FIELDS_H_
 
@@ -39,21 +43,32 @@ constexpr proto::Scalar ScalarOf() {
   return proto::SCALAR_NONE;
 }
 
+// Which derivatives a field has memory for: its gradient (reverse mode), its dual (forward mode).
+enum class Companions { kNone, kGrad, kDual, kGradAndDual };
+
 // A dense zeroed field of any element type: one tree of one dense level, elements row-major, the
 // scalars of a tensor adjacent. Its memory does not move; accesses are as thread-safe as plain
 // memory.
 class DenseField {
  public:
-  // InvalidArgument for impossible shapes, ResourceExhausted if the system refuses memory.
+  // InvalidArgument for impossible shapes and for companions of anything but floats,
+  // ResourceExhausted if the system refuses memory.
   static absl::StatusOr<std::shared_ptr<DenseField>> Create(
       proto::Scalar scalar, const std::vector<uint64_t>& shape,
-      const std::vector<uint32_t>& element_shape = {});
+      const std::vector<uint32_t>& element_shape = {}, Companions companions = Companions::kNone);
 
   const proto::Storage& storage() const { return storage_; }
   const std::vector<uint64_t>& shape() const { return shape_; }
   // The number of scalars.
   uint64_t size() const { return size_; }
   uint8_t* data() const { return buffer_->data(); }
+  uint64_t bytes() const;
+  // Sets all scalars to `value`, converted to their type.
+  void Fill(double value) const;
+
+  // Null if the field was made without.
+  const std::shared_ptr<DenseField>& grad() const { return grad_; }
+  const std::shared_ptr<DenseField>& dual() const { return dual_; }
 
   // The slots of a launch: the address of each base, then the outermost extent.
   const std::vector<uint64_t>& bases() const { return bases_; }
@@ -67,6 +82,7 @@ class DenseField {
   uint64_t outer_extent_ = 0;
   uint64_t size_ = 0;
   std::unique_ptr<Buffer> buffer_;
+  std::shared_ptr<DenseField> grad_, dual_;
 };
 
 // The descriptor of an array of `ndim` axes whose shape is given at launch.
@@ -79,8 +95,9 @@ class Field {
   static_assert(ScalarOf<T>() != proto::SCALAR_NONE, "no scalar of the language");
 
   static absl::StatusOr<Field> Create(const std::vector<uint64_t>& shape,
-                                      const std::vector<uint32_t>& element_shape = {}) {
-    auto dense = DenseField::Create(ScalarOf<T>(), shape, element_shape);
+                                      const std::vector<uint32_t>& element_shape = {},
+                                      Companions companions = Companions::kNone) {
+    auto dense = DenseField::Create(ScalarOf<T>(), shape, element_shape, companions);
     if (!dense.ok()) return dense.status();
     return Field(*std::move(dense));
   }
@@ -89,6 +106,10 @@ class Field {
   const DenseField& dense() const { return *dense_; }
   const std::vector<uint64_t>& shape() const { return dense_->shape(); }
   uint64_t size() const { return dense_->size(); }
+
+  // The field's companions; FailedPrecondition if it was made without.
+  absl::StatusOr<Field> grad() const { return Companion(dense_->grad(), "gradient"); }
+  absl::StatusOr<Field> dual() const { return Companion(dense_->dual(), "dual"); }
 
   T* data() const { return reinterpret_cast<T*>(dense_->data()); }
   absl::Span<T> values() const { return {data(), size()}; }
@@ -119,6 +140,10 @@ class Field {
   explicit Field(std::shared_ptr<DenseField> dense) : dense_(std::move(dense)) {
     extents_ = dense_->shape();
     for (uint32_t extent : dense_->storage().element().shape()) extents_.push_back(extent);
+  }
+  static absl::StatusOr<Field> Companion(std::shared_ptr<DenseField> dense, const char* what) {
+    if (dense != nullptr) return Field(std::move(dense));
+    return absl::FailedPreconditionError(absl::StrCat("the field was made without a ", what));
   }
   std::shared_ptr<DenseField> dense_;
   std::vector<uint64_t> extents_;

@@ -28,6 +28,32 @@ TEST(FieldTest, TensorElementsAreAdjacent) {
   EXPECT_EQ(field->storage().dense().components_size(), 3);
 }
 
+TEST(FieldTest, AFieldWithoutAxesHasOneElement) {
+  auto field = Field<double>::Create({}, {2});
+  ASSERT_TRUE(field.ok()) << field.status();
+  EXPECT_EQ(field->size(), 2u);
+  EXPECT_EQ(field->storage().dense().num_axes(), 0u);
+  field->at(1) = 3;
+  EXPECT_EQ(field->ToVector(), (std::vector<double>{0, 3}));
+}
+
+TEST(FieldTest, CompanionsHaveTheFieldsForm) {
+  auto field = Field<double>::Create({5}, {3}, Companions::kGradAndDual);
+  ASSERT_TRUE(field.ok()) << field.status();
+  field->grad()->Fill(2);
+  field->dense().dual()->Fill(0.5);
+  EXPECT_EQ(field->dense().grad()->storage().SerializeAsString(),
+            field->storage().SerializeAsString());
+  EXPECT_EQ(field->grad()->ToVector(), std::vector<double>(15, 2));
+  EXPECT_EQ(field->dual()->ToVector(), std::vector<double>(15, 0.5));
+  EXPECT_EQ(field->ToVector(), std::vector<double>(15, 0));
+  const auto plain = *Field<float>::Create({5}, {}, Companions::kDual);
+  EXPECT_EQ(plain.grad().status(),
+            absl::FailedPreconditionError("the field was made without a gradient"));
+  EXPECT_TRUE(plain.dual().ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(Field<int32_t>::Create({5}, {}, Companions::kGrad).status()));
+}
+
 // One artifact serves all sizes, because the launch passes the outermost extent.
 TEST(FieldTest, SizeIsNotInTheDescriptor) {
   auto small = Field<int32_t>::Create({8}), large = Field<int32_t>::Create({800});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
@@ -45,8 +46,12 @@ InstanceTexts Unpacked(const std::string& bytes) {
 
 }  // namespace
 
-Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts)
-    : outcome_(std::move(outcome)), writes_(std::move(writes)), texts_(std::move(texts)) {
+Instance::Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts,
+                   InstanceDerivatives derivatives)
+    : outcome_(std::move(outcome)),
+      writes_(std::move(writes)),
+      derivatives_(std::move(derivatives)),
+      texts_(std::move(texts)) {
   // Marks the texts as unpacked.
   std::call_once(unpacked_, [] {});
 }
@@ -113,6 +118,61 @@ std::vector<LocatedDiagnostic> Located(absl::Span<const proto::Diagnostic> diagn
   return located;
 }
 
+namespace {
+
+// Compiles the instances of one kernel.
+class Maker {
+ public:
+  Maker(Session& session, const proto::ReportOptions& report)
+      : session_(session), report_(report) {}
+
+  // Null, with the reasons among the outcome's diagnostics, if there are errors.
+  absl::StatusOr<std::shared_ptr<const Instance>> Make(proto::CompileUnit unit,
+                                                       std::vector<bool> writes,
+                                                       InstanceTexts texts,
+                                                       InstanceDerivatives derivatives) {
+    ASSIGN_OR_RETURN(CompileOutcome outcome,
+                     session_.Compile(std::move(unit), texts.source_map, report_));
+    AddDiagnostics(Located(outcome.diagnostics, texts.source_map));
+    made_.recorded = std::exchange(outcome.recorded, {});
+    if (outcome.kernel == nullptr) return nullptr;
+    return std::make_shared<const Instance>(std::move(outcome), std::move(writes), std::move(texts),
+                                            std::move(derivatives));
+  }
+
+  // Of the kernel of `unit`, by the parameters `of`.
+  absl::StatusOr<std::shared_ptr<const Instance>> MakeDerivative(proto::AutodiffMode mode,
+                                                                 const std::vector<ParamId>& of,
+                                                                 proto::CompileUnit unit,
+                                                                 std::vector<bool> writes,
+                                                                 const InstanceTexts& texts) {
+    InstanceDerivatives derivative;
+    ASSIGN_OR_RETURN(derivative.params, Differentiate(mode, of, &unit));
+    writes.resize(writes.size() + of.size(), true);  // the companions
+    return Make(std::move(unit), std::move(writes), texts, std::move(derivative));
+  }
+
+  InstanceOutcome& made() { return made_; }
+
+ private:
+  // A kernel and its derivatives share their code's warnings, which are reported once.
+  void AddDiagnostics(std::vector<LocatedDiagnostic> diagnostics) {
+    for (LocatedDiagnostic& one : diagnostics) {
+      const std::string text = one.diagnostic.SerializeAsString();
+      const bool known = absl::c_any_of(made_.diagnostics, [&](const LocatedDiagnostic& other) {
+        return other.diagnostic.SerializeAsString() == text;
+      });
+      if (!known) made_.diagnostics.push_back(std::move(one));
+    }
+  }
+
+  Session& session_;
+  const proto::ReportOptions& report_;
+  InstanceOutcome made_;
+};
+
+}  // namespace
+
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
                                              const CompileSettings& settings) {
   proto::CompileUnit unit;
@@ -130,16 +190,23 @@ absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* bu
   }
   // Before the unit moves.
   std::vector<bool> writes = WrittenParams(unit.kernel());
-  ASSIGN_OR_RETURN(CompileOutcome outcome,
-                   session.Compile(std::move(unit), texts.source_map, settings.report));
-  InstanceOutcome made;
-  made.diagnostics = Located(outcome.diagnostics, texts.source_map);
-  made.recorded = std::exchange(outcome.recorded, {});
-  if (outcome.kernel != nullptr) {
-    made.instance =
-        std::make_shared<Instance>(std::move(outcome), std::move(writes), std::move(texts));
+  Maker maker(session, settings.report);
+  InstanceDerivatives derivatives;
+  if (!settings.gradients.empty()) {
+    ASSIGN_OR_RETURN(
+        derivatives.gradient,
+        maker.MakeDerivative(proto::AUTODIFF_REVERSE, settings.gradients, unit, writes, texts));
+    if (derivatives.gradient == nullptr) return std::move(maker.made());
   }
-  return made;
+  if (!settings.duals.empty()) {
+    ASSIGN_OR_RETURN(
+        derivatives.with_duals,
+        maker.MakeDerivative(proto::AUTODIFF_FORWARD, settings.duals, unit, writes, texts));
+    if (derivatives.with_duals == nullptr) return std::move(maker.made());
+  }
+  ASSIGN_OR_RETURN(maker.made().instance, maker.Make(std::move(unit), std::move(writes),
+                                                     std::move(texts), std::move(derivatives)));
+  return std::move(maker.made());
 }
 
 }  // namespace kiln

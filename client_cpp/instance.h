@@ -5,6 +5,9 @@
 //   for (const LocatedDiagnostic& d : made.diagnostics) …
 //   if (made.instance == nullptr) return …;
 //   Launcher launch(made.instance);
+//
+// CompileSettings::gradients and duals list the parameters by which a program differentiates. The
+// instance then has derivatives, which are instances, too.
 #ifndef KILN_CLIENT_CPP_INSTANCE_H_
 #define KILN_CLIENT_CPP_INSTANCE_H_
 
@@ -16,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "client_cpp/derivative.h"
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/kernel_facts.h"
 #include "client_cpp/session.h"
@@ -37,10 +41,20 @@ struct InstanceTexts {
   absl::flat_hash_map<NodeNumber, ParamId> node_params;
 };
 
+class Instance;
+
+// An instance's own derivatives, and what it is the derivative of.
+struct InstanceDerivatives {
+  std::shared_ptr<const Instance> gradient;    // null if the instance has none
+  std::shared_ptr<const Instance> with_duals;  // forward mode; likewise
+  DerivativeParams params;                     // if the instance is a derivative
+};
+
 // Immutable once made; may be used from any thread.
 class Instance {
  public:
-  Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts);
+  Instance(CompileOutcome outcome, std::vector<bool> writes, InstanceTexts texts,
+           InstanceDerivatives derivatives = {});
   // Of an earlier process: `packed` is a serialised proto::WarmTexts, which is parsed when the
   // texts are first needed. If it does not parse, there are no texts.
   Instance(CompileOutcome outcome, std::vector<bool> writes, std::string packed);
@@ -51,6 +65,7 @@ class Instance {
   // For each parameter: whether a store, an atomic or a call may write its memory.
   const std::vector<bool>& writes() const { return writes_; }
   const InstanceTexts& texts() const;
+  const InstanceDerivatives& derivatives() const { return derivatives_; }
 
   // The kind of a node; NODE_NONE if the kernel has no such node.
   proto::NodeKind KindOf(NodeNumber node) const;
@@ -63,6 +78,7 @@ class Instance {
  private:
   const CompileOutcome outcome_;
   const std::vector<bool> writes_;
+  const InstanceDerivatives derivatives_;
   mutable std::once_flag unpacked_;  // a child forked meanwhile unpacks again, absl's would wait
   mutable InstanceTexts texts_;
   mutable std::string packed_;
@@ -76,6 +92,9 @@ struct CompileSettings {
   Target target;  // none: the machine's
   // Sets of parameters whose memory overlaps.
   std::vector<std::vector<ParamId>> aliases;
+  // Fields and arrays of floats that have gradients (duals). If there are any, the instance's
+  // gradient (the kernel with duals) is compiled, too. All other parameters are constants to it.
+  std::vector<ParamId> gradients, duals;
 };
 
 struct LocatedDiagnostic {
@@ -89,8 +108,9 @@ struct InstanceOutcome {
   std::vector<LocatedDiagnostic> diagnostics;
 };
 
-// Compiles or fetches what `builder` built, which is unusable afterwards. User errors are
-// diagnostics.
+// Compiles or fetches what `builder` built, which is unusable afterwards, and its derivatives. User
+// errors are diagnostics; code that has no derivative is one. InvalidArgument for parameters that
+// cannot have companions (client_cpp/derivative.h).
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
                                              const CompileSettings& settings);
 

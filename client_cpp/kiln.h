@@ -8,6 +8,7 @@
 #include "client_cpp/kernel_builder.h"  // IWYU pragma: export
 #include "client_cpp/launcher.h"        // IWYU pragma: export
 #include "client_cpp/session.h"         // IWYU pragma: export
+#include "client_cpp/tape.h"            // IWYU pragma: export
 #include "runtime/random.h"             // IWYU pragma: export
 
 #endif  // KILN_CLIENT_CPP_KILN_H_

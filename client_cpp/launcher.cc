@@ -1,57 +1,16 @@
 #include "client_cpp/launcher.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "client_cpp/print_format.h"
+#include "client_cpp/slot.h"
 #include "common/base/status_macros.h"
-#include "common/language/op_table.h"
 
 namespace kiln {
 namespace {
-
-template <typename To, typename From>
-uint64_t Bits(From value) {
-  // Kernels read as many low bytes as the type has.
-  To converted = static_cast<To>(value);
-  uint64_t slot = 0;
-  std::memcpy(&slot, &converted, sizeof converted);
-  return slot;
-}
-
-template <typename From>
-// A slot has the bits of the parameter's type, not a number that each kernel would have to convert.
-uint64_t Convert(proto::Scalar type, From value) {
-  switch (type) {
-    case proto::U1:
-      return value != 0 ? 1 : 0;
-    case proto::I8:
-      return Bits<int8_t>(value);
-    case proto::I16:
-      return Bits<int16_t>(value);
-    case proto::I32:
-      return Bits<int32_t>(value);
-    case proto::I64:
-      return Bits<int64_t>(value);
-    case proto::U8:
-      return Bits<uint8_t>(value);
-    case proto::U16:
-      return Bits<uint16_t>(value);
-    case proto::U32:
-      return Bits<uint32_t>(value);
-    case proto::U64:
-      return Bits<uint64_t>(value);
-    case proto::F16:
-      // Through f32, as the compiler converts in kernels.
-      return Bits<_Float16>(static_cast<float>(value));
-    case proto::F32:
-      return Bits<float>(value);
-    case proto::F64:
-      return Bits<double>(value);
-    default:
-      return 0;
-  }
-}
 
 const char* NameOf(ArgumentSlot::Kind kind) {
   switch (kind) {
@@ -67,85 +26,15 @@ const char* NameOf(ArgumentSlot::Kind kind) {
   return "unknown";
 }
 
-constexpr char kCheckFailed[] = "a check of the kernel failed";
-
-// Where a failure happened, as the end of its text.
-std::string PositionText(const std::vector<SourcePosition>& positions) {
-  if (positions.empty()) return "";
-  return absl::StrCat(" at ", positions[0].file, ":", positions[0].line);
+// Without this check, derivatives would lack parts, without a word.
+absl::Status CheckMissed(const std::vector<ParamId>& missed, const char* what) {
+  if (missed.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("parameter ", missed.front().number(), " is bound to memory with a ", what,
+                   ", but CompileSettings::", what, "s does not list it"));
 }
 
 }  // namespace
-
-// Makes texts of what one launch reports, and passes them on.
-class Launcher::Texts {
- public:
-  explicit Texts(const Launcher& launcher)
-      : launcher_(launcher), texts_(launcher.instance_->texts()) {
-    // The runtime calls these from any of its threads, one at a time.
-    hooks_.print = [this](uint32_t node, const uint64_t* values, uint32_t count) {
-      Print(node, values, count);
-    };
-    hooks_.fail = [this](uint32_t node, const uint64_t* values, uint32_t count) {
-      // Threads may fail together. The first report is the one that counts, as in Python.
-      if (failed_) return;
-      const proto::Format* format = FormatOf(node);
-      Fail({format != nullptr ? RenderFormat(*format, texts_.types, values, count) : kCheckFailed,
-            PositionsOf(texts_.source_map, NodeNumber(node)),
-            NodeNumber(node),
-            {values, values + count}});
-    };
-    hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, {}, {}}); };
-  }
-
-  const LaunchHooks& hooks() const { return hooks_; }
-
-  // Of a launch that failed.
-  absl::Status status() const {
-    return absl::AbortedError(absl::StrCat(failure_.text, PositionText(failure_.positions)));
-  }
-
- private:
-  const proto::Format* FormatOf(uint32_t node) const {
-    const auto found = texts_.source_map.formats().find(node);
-    return found == texts_.source_map.formats().end() ? nullptr : &found->second;
-  }
-
-  void Print(uint32_t node, const uint64_t* values, uint32_t count) {
-    if (const proto::Format* format = FormatOf(node); format != nullptr) {
-      Show(RenderFormat(*format, texts_.types, values, count));
-    } else if (count == 1) {  // debug mode's warning about an op
-      const OpInfo* op = FindOp(static_cast<int>(values[0]));
-      Show(absl::StrCat("overflow of ", op == nullptr ? "an op" : op->spelling,
-                        PositionText(PositionsOf(texts_.source_map, NodeNumber(node))), "\n"));
-    }
-  }
-
-  void Show(const std::string& text) {
-    if (launcher_.print_hook_) {
-      launcher_.print_hook_(text);
-    } else {
-      standard_output_.Add(text);
-    }
-  }
-
-  void Fail(LaunchFailure failure) {
-    if (std::exchange(failed_, true)) return;
-    failure_ = std::move(failure);
-    if (launcher_.failure_hook_) launcher_.failure_hook_(failure_);
-  }
-
-  const Launcher& launcher_;
-  const InstanceTexts& texts_;
-  LaunchHooks hooks_;
-  PrintSink standard_output_;
-  bool failed_ = false;
-  LaunchFailure failure_;
-};
-
-uint64_t SlotOf(proto::Scalar type, double value) { return Convert(type, value); }
-uint64_t SlotOf(proto::Scalar type, int64_t value) { return Convert(type, value); }
-uint64_t SlotOf(proto::Scalar type, uint64_t value) { return Convert(type, value); }
 
 Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
     : kernel_(std::move(kernel)),
@@ -166,15 +55,31 @@ Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
 
 Launcher::Launcher(std::shared_ptr<const Instance> instance) : Launcher(instance->kernel()) {
   instance_ = std::move(instance);
+  const InstanceDerivatives& own = instance_->derivatives();
+  if (own.gradient != nullptr) gradient_ = std::make_unique<Launcher>(own.gradient);
+  if (own.with_duals != nullptr) with_duals_ = std::make_unique<Launcher>(own.with_duals);
+}
+
+const DerivativeParams& Launcher::derivative() const {
+  static const auto* const none = new DerivativeParams;
+  return instance_ == nullptr ? *none : instance_->derivatives().params;
+}
+
+Launcher& Launcher::ForDerivatives(absl::FunctionRef<void(Launcher&)> set) {
+  if (gradient_ != nullptr) set(*gradient_);
+  if (with_duals_ != nullptr) set(*with_duals_);
+  return *this;
 }
 
 Launcher& Launcher::OnPrint(PrintHook hook) {
-  print_hook_ = std::move(hook);
+  ForDerivatives([&](Launcher& of) { of.OnPrint(hook); });
+  receivers_.print = std::move(hook);
   return *this;
 }
 
 Launcher& Launcher::OnFailure(FailureHook hook) {
-  failure_hook_ = std::move(hook);
+  ForDerivatives([&](Launcher& of) { of.OnFailure(hook); });
+  receivers_.failure = std::move(hook);
   return *this;
 }
 
@@ -207,31 +112,70 @@ Launcher& Launcher::Put(int slot, uint64_t value) {
   return *this;
 }
 
+void Launcher::Unset(ParamId param) {
+  const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
+  for (int at = 0; at < first_tree_slot_; ++at) {
+    if (slots[at].param != param.number() || !is_set_[at]) continue;
+    is_set_[at] = false;
+    ++missing_;
+  }
+}
+
 template <typename T>
 Launcher& Launcher::SetSlot(ParamId param, uint32_t element, T value) {
   int slot = Find(param, ArgumentSlot::Kind::kValue, element);
   if (slot < 0) return *this;
   // The kernel's type, not the caller's: `Set(n, 3)` of an f32 parameter is 3.0.
   auto type = static_cast<proto::Scalar>(kernel_->info().arguments[slot].scalar);
-  return Put(slot, SlotOf(type, value));
+  Put(slot, SlotOf(type, value));
+  return ForDerivatives([&](Launcher& of) { of.SetSlot(param, element, value); });
 }
 template Launcher& Launcher::SetSlot(ParamId, uint32_t, double);
 template Launcher& Launcher::SetSlot(ParamId, uint32_t, int64_t);
 template Launcher& Launcher::SetSlot(ParamId, uint32_t, uint64_t);
 
-Launcher& Launcher::Bind(ParamId param, const DenseField& field) {
+void Launcher::PutField(ParamId param, const DenseField& field) {
   for (uint32_t i = 0; i < field.bases().size(); ++i) {
     Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases()[i]);
   }
-  return Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
+  Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
+  NoteMemory(param, field.data(), field.bytes());
 }
 
-Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
+void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
   Put(Find(param, ArgumentSlot::Kind::kBase, 0), reinterpret_cast<uint64_t>(data));
   for (uint32_t i = 0; i < shape.size(); ++i) {
     Put(Find(param, ArgumentSlot::Kind::kExtent, i), shape[i]);
   }
-  return *this;
+  const IdVector<ParamId, uint64_t>& element_bytes = derivative().element_bytes;
+  if (!element_bytes.Has(param)) return;
+  uint64_t bytes = element_bytes[param];
+  for (const uint64_t extent : shape) bytes *= extent;
+  NoteMemory(param, data, bytes);
+}
+
+Launcher& Launcher::Bind(ParamId param, const DenseField& field) {
+  PutField(param, field);
+  NoteCompanions(param, field.grad() != nullptr, field.dual() != nullptr);
+  if (const auto companion = derivative().CompanionOf(param)) {
+    const bool is_forward = derivative().mode == proto::AUTODIFF_FORWARD;
+    Unset(*companion);  // the launch reports it
+    if (const auto& bound = is_forward ? field.dual() : field.grad()) PutField(*companion, *bound);
+  }
+  return ForDerivatives([&](Launcher& of) { of.Bind(param, field); });
+}
+
+Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
+                         ArrayCompanions companions) {
+  PutArray(param, data, shape);
+  NoteCompanions(param, companions.grad != nullptr, companions.dual != nullptr);
+  if (const auto companion = derivative().CompanionOf(param)) {
+    const bool is_forward = derivative().mode == proto::AUTODIFF_FORWARD;
+    Unset(*companion);
+    const void* bound = is_forward ? companions.dual : companions.grad;
+    if (bound != nullptr) PutArray(*companion, bound, shape);
+  }
+  return ForDerivatives([&](Launcher& of) { of.Bind(param, data, shape, companions); });
 }
 
 Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {
@@ -246,34 +190,148 @@ Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* node
     }
     Put(static_cast<int>(at), values[i]);
   }
-  return *this;
+  return ForDerivatives([&](Launcher& of) { of.BindTree(tree, root, nodes); });
 }
 
-absl::Status Launcher::CheckArguments() const {
-  if (!error_.ok() || missing_ == 0) return error_;
+void Launcher::NoteMemory(ParamId param, const void* data, uint64_t bytes) {
+  if (derivative().mode == proto::AUTODIFF_NONE) return;
+  BoundMemory bound;
+  bound.param = param;
+  bound.range = {static_cast<uint8_t*>(const_cast<void*>(data)), bytes};
+  bound.is_companion = !(param < derivative().first_companion);
+  const auto before =
+      absl::c_find_if(memory_, [&](const BoundMemory& other) { return other.param == param; });
+  if (before == memory_.end()) {
+    memory_.push_back(bound);
+  } else {
+    *before = bound;
+  }
+  is_apart_ = false;
+  recorded_in_ = 0;
+}
+
+void Launcher::NoteCompanions(ParamId param, bool has_gradient, bool has_dual) {
+  if (derivative().mode != proto::AUTODIFF_NONE) return;
+  NoteCompanion(param, has_gradient, gradient_.get(), &missed_gradients_);
+  NoteCompanion(param, has_dual, with_duals_.get(), &missed_duals_);
+}
+
+void Launcher::NoteCompanion(ParamId param, bool has_companion, const Launcher* derivative,
+                             std::vector<ParamId>* missed) {
+  missed->erase(std::remove(missed->begin(), missed->end(), param), missed->end());
+  if (!has_companion) return;
+  if (derivative != nullptr && derivative->derivative().CompanionOf(param).has_value()) return;
+  missed->push_back(param);
+}
+
+absl::Status Launcher::CheckArguments() {
+  if (!error_.ok()) return error_;
+  if (missing_ == 0) return CheckApart();
   size_t i = 0;
   // There is one: `missing_` counts those that are not set.
   while (is_set_[i]) ++i;
   const ArgumentSlot& slot = kernel_->info().arguments[i];
-  const bool is_tree = slot.kind == ArgumentSlot::Kind::kTree;
+  if (slot.kind == ArgumentSlot::Kind::kTree) {
+    return absl::FailedPreconditionError(absl::StrCat("tree ", slot.param, " is not set"));
+  }
+  const DerivativeParams& params = derivative();
+  const uint32_t first = params.first_companion.number();
+  if (params.mode == proto::AUTODIFF_NONE || slot.param < first) {
+    return absl::FailedPreconditionError(absl::StrCat("parameter ", slot.param, " is not set"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "parameter ", params.of[slot.param - first].number(), " is bound to memory without a ",
+      params.mode == proto::AUTODIFF_FORWARD ? "dual" : "gradient"));
+}
+
+// The compiler takes a write to one parameter of a derivative for no write to another one.
+absl::Status Launcher::CheckApart() {
+  if (is_apart_ || memory_.empty()) return absl::OkStatus();
+  std::vector<BoundMemory> sorted;
+  absl::c_copy_if(memory_, std::back_inserter(sorted),
+                  [](const BoundMemory& bound) { return bound.range.bytes > 0; });
+  absl::c_sort(sorted, [](const BoundMemory& a, const BoundMemory& b) {
+    return a.range.begin < b.range.begin;
+  });
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    const BoundMemory &one = sorted[i - 1], &other = sorted[i];
+    if (one.range.begin + one.range.bytes <= other.range.begin) continue;
+    const auto name = [&](const BoundMemory& bound) {
+      if (!bound.is_companion) return absl::StrCat("parameter ", bound.param.number());
+      const uint32_t position = bound.param.number() - derivative().first_companion.number();
+      return absl::StrCat("the companion of parameter ", derivative().of[position].number());
+    };
+    return absl::FailedPreconditionError(
+        absl::StrCat(name(one), " and ", name(other), " of a derivative share memory"));
+  }
+  is_apart_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Launcher::CheckRecordable() {
+  if (derivative().mode == proto::AUTODIFF_FORWARD) {
+    return absl::FailedPreconditionError("a tape cannot record a launch with duals");
+  }
+  RETURN_IF_ERROR(CheckMissed(missed_gradients_, "gradient"));
+  if (gradient_ != nullptr) return gradient_->CheckArguments();
+  if (first_tree_slot_ == static_cast<int>(arguments_.size())) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(is_tree ? "tree " : "parameter ", slot.param, " is not set"));
+      "a tape cannot record the launch: its kernel has trees and no gradient");
+}
+
+void Launcher::RecordOn(Tape* tape, int max_threads) {
+  if (recorded_in_ != tape->recording()) {
+    for (const BoundMemory& bound : memory_) {
+      if (bound.is_companion) tape->AddMemory(bound.range);
+    }
+    recorded_in_ = tape->recording();
+  }
+  tape->Add(instance_, arguments_, max_threads);
+}
+
+absl::Status Launcher::Launch(int max_threads) {
+  if (instance_ != nullptr) {
+    return kiln::Launch(*instance_, arguments_.data(), results_.data(), max_threads, receivers_);
+  }
+  // Without an instance there are no texts: failures have no position, and prints are lost.
+  if (kernel_->Launch(arguments_.data(), results_.data(), nullptr, max_threads)) {
+    return absl::OkStatus();
+  }
+  return absl::AbortedError(kCheckFailed);
 }
 
 absl::Status Launcher::Run(int max_threads) {
-  RETURN_IF_ERROR(CheckArguments());
-  // Without an instance there are no texts: failures have no position, and prints are lost.
-  if (instance_ == nullptr) {
-    if (kernel_->Launch(arguments_.data(), results_.data(), nullptr, max_threads)) {
-      return absl::OkStatus();
-    }
-    return absl::AbortedError(kCheckFailed);
+  Tape* const tape = Tape::Active();
+  if (tape == nullptr || derivative().mode == proto::AUTODIFF_REVERSE) {
+    RETURN_IF_ERROR(CheckArguments());
+    return Launch(max_threads);
   }
-  Texts texts(*this);
-  if (kernel_->Launch(arguments_.data(), results_.data(), &texts.hooks(), max_threads)) {
-    return absl::OkStatus();
+  absl::Status status = CheckArguments();
+  // Before the launch, which changes memory.
+  if (status.ok()) status = CheckRecordable();
+  if (status.ok()) status = Launch(max_threads);
+  if (!status.ok()) {
+    tape->Fail(status);
+  } else if (gradient_ != nullptr) {
+    gradient_->RecordOn(tape, max_threads);
   }
-  return texts.status();
+  return status;
+}
+
+absl::Status Launcher::RunGradient(int max_threads) {
+  return RunDerivative(gradient_.get(), missed_gradients_, "gradient", max_threads);
+}
+
+absl::Status Launcher::RunWithDuals(int max_threads) {
+  return RunDerivative(with_duals_.get(), missed_duals_, "dual", max_threads);
+}
+
+absl::Status Launcher::RunDerivative(Launcher* derivative, const std::vector<ParamId>& missed,
+                                     const char* what, int max_threads) {
+  RETURN_IF_ERROR(CheckMissed(missed, what));
+  if (derivative != nullptr) return derivative->Run(max_threads);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the instance was made without ", what, "s (CompileSettings::", what, "s)"));
 }
 
 }  // namespace kiln

@@ -7,6 +7,14 @@
 //
 // Parameters keep their values from run to run until they are set again. One object is for one
 // thread at a time; threads may share kernels.
+//
+// The derivatives of an instance (CompileSettings::gradients, duals) get the same arguments. Bind
+// binds the companions of a field by itself:
+//
+//   launch.Bind(x_param, x).Bind(y_param, y);
+//   RETURN_IF_ERROR(launch.RunGradient());  // reads y.grad(), adds to x.grad()
+//
+// In the body of a Tape, Run also records the launch.
 #ifndef KILN_CLIENT_CPP_LAUNCHER_H_
 #define KILN_CLIENT_CPP_LAUNCHER_H_
 
@@ -17,30 +25,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
-#include "client_cpp/kernel_facts.h"
+#include "client_cpp/launch.h"
+#include "client_cpp/tape.h"
 #include "common/language/ids.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
 
-// Writes a number as scalar `type` to the start of a zeroed slot.
-uint64_t SlotOf(proto::Scalar type, double value);
-uint64_t SlotOf(proto::Scalar type, int64_t value);
-uint64_t SlotOf(proto::Scalar type, uint64_t value);
-
-// Why a launch failed.
-struct LaunchFailure {
-  // The text of an assert, or a sentence about another check or the runtime's error.
-  std::string text;
-  // Of the check, innermost call first; empty if the kernel has no positions.
-  std::vector<SourcePosition> positions;
-  NodeNumber node;               // of the check; none: the runtime's error
-  std::vector<uint64_t> values;  // the slots that the check reports
+// The memory of an array's gradient and dual, of the same form as the array; null: none.
+struct ArrayCompanions {
+  void* grad = nullptr;
+  void* dual = nullptr;
 };
 
 class Launcher {
@@ -49,14 +50,10 @@ class Launcher {
   // A kernel without its texts: what it prints is lost, and failures have no text.
   explicit Launcher(std::shared_ptr<const LoadedKernel> kernel);
 
-  // Hooks for the texts of a launch, which only an Instance has. A launch calls them from any of
-  // its threads, one call at a time.
-  //
-  // `hook` receives the text of each print and warning, with its line end. Without a hook, the text
-  // goes to standard output.
+  // Receivers of the texts of a launch (LaunchReceivers), which only an Instance has. A tape runs
+  // gradients without them.
   using PrintHook = std::function<void(absl::string_view text)>;
   Launcher& OnPrint(PrintHook hook);
-  // `hook` receives the first failure of a launch before Run returns it as a status.
   using FailureHook = std::function<void(const LaunchFailure& failure)>;
   Launcher& OnFailure(FailureHook hook);
 
@@ -79,16 +76,24 @@ class Launcher {
     return Bind(param, field.dense());
   }
   // An array in C order; the builder knows it through ArrayStorage.
-  Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape);
+  Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
+                 ArrayCompanions companions = {});
 
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
   // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
 
-  // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind),
-  // Aborted if the launch failed, with the failure's text and first position. `max_threads` 0: one
-  // per CPU of this process.
+  // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind)
+  // or the active tape cannot record the launch, Aborted if the launch failed, with the failure's
+  // text and first position. `max_threads` 0: one per CPU of this process.
   absl::Status Run(int max_threads = 0);
+  // Runs the gradient: adds to the gradients of what the kernel reads, and takes those of what it
+  // writes. Fails as Run does; FailedPrecondition if the instance has no gradient, a gradient is
+  // not bound or would be missed, or fields and arrays share memory. Tapes do not record it.
+  absl::Status RunGradient(int max_threads = 0);
+  // Runs the kernel, and computes the duals of what it writes from those of what it reads. Fails as
+  // RunGradient does, and in the body of a tape, which cannot record it.
+  absl::Status RunWithDuals(int max_threads = 0);
 
   // Result `index` of the last run; T is the type of that result.
   template <typename T>
@@ -99,20 +104,45 @@ class Launcher {
   }
 
  private:
-  class Texts;
+  // Memory of a derivative's parameter.
+  struct BoundMemory {
+    ParamId param;
+    MemoryRange range;
+    bool is_companion;
+  };
 
-  absl::Status CheckArguments() const;
+  const DerivativeParams& derivative() const;
+
+  // OK if the launch has all its arguments, and those of a derivative do not overlap.
+  absl::Status CheckArguments();
+  absl::Status CheckApart();
+  absl::Status CheckRecordable();
+  void RecordOn(Tape* tape, int max_threads);
+  absl::Status Launch(int max_threads);
+  absl::Status RunDerivative(Launcher* derivative, const std::vector<ParamId>& missed,
+                             const char* what, int max_threads);
+
   template <typename T>
   Launcher& SetSlot(ParamId param, uint32_t element, T value);
   // The index of a slot; -1, with an error noted, if the kernel has no such slot.
   int Find(ParamId param, ArgumentSlot::Kind kind, uint32_t element);
   int Missing(uint32_t number, ArgumentSlot::Kind kind, uint32_t element);
   Launcher& Put(int slot, uint64_t value);
+  void Unset(ParamId param);
+  void PutField(ParamId param, const DenseField& field);
+  void PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape);
+  // Of a derivative: notes what the parameter is bound to.
+  void NoteMemory(ParamId param, const void* data, uint64_t bytes);
+  // Notes whether the derivatives miss a companion of what is bound to `param`.
+  void NoteCompanions(ParamId param, bool has_gradient, bool has_dual);
+  static void NoteCompanion(ParamId param, bool has_companion, const Launcher* derivative,
+                            std::vector<ParamId>* missed);
+  // Calls `set` for the launchers of the derivatives.
+  Launcher& ForDerivatives(absl::FunctionRef<void(Launcher&)> set);
 
   std::shared_ptr<const LoadedKernel> kernel_;
   std::shared_ptr<const Instance> instance_;  // may be null
-  PrintHook print_hook_;
-  FailureHook failure_hook_;
+  LaunchReceivers receivers_;
   IdVector<ParamId, int> first_slot_;  // -1: no slots
   int first_tree_slot_ = 0;            // the trees' come last
   std::vector<uint64_t> arguments_;
@@ -120,6 +150,15 @@ class Launcher {
   std::vector<uint64_t> results_;
   size_t missing_;
   absl::Status error_;
+
+  // Derivatives. Null if the instance has none.
+  std::unique_ptr<Launcher> gradient_, with_duals_;
+  // Parameters bound to memory with a companion that the derivative does not take.
+  std::vector<ParamId> missed_gradients_, missed_duals_;
+  // Of a derivative.
+  std::vector<BoundMemory> memory_;
+  bool is_apart_ = false;     // CheckApart has passed since the last change of memory_
+  uint64_t recorded_in_ = 0;  // the recording that has memory_
 };
 
 }  // namespace kiln

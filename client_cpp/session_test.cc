@@ -226,6 +226,48 @@ TEST_F(SessionTest, AnInstanceIsNotMadeOfErrors) {
   EXPECT_EQ(made->diagnostics[0].diagnostic.message(), "no");
 }
 
+TEST_F(SessionTest, AnInstanceComesWithItsDerivatives) {
+  options_.server = "off";
+  const auto session = Make();
+  const auto make = [&](std::vector<ParamId> gradients, std::vector<ParamId> duals) {
+    KernelBuilder builder;
+    builder.AddStorageParam(ArrayStorage(proto::F32, 1));
+    CompileSettings settings;
+    settings.gradients = std::move(gradients);
+    settings.duals = std::move(duals);
+    return MakeInstance(*session, &builder, settings);
+  };
+  const auto plain = make({}, {});
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->instance->derivatives().gradient, nullptr);
+  EXPECT_EQ(plain->instance->derivatives().with_duals, nullptr);
+
+  const auto both = make({ParamId(0)}, {ParamId(0)});
+  ASSERT_TRUE(both.ok()) << both.status();
+  const Instance& gradient = *both->instance->derivatives().gradient;
+  const Instance& with_duals = *both->instance->derivatives().with_duals;
+  EXPECT_EQ(gradient.derivatives().params.mode, proto::AUTODIFF_REVERSE);
+  EXPECT_EQ(with_duals.derivatives().params.mode, proto::AUTODIFF_FORWARD);
+  EXPECT_EQ(gradient.writes(), (std::vector<bool>{false, true}));
+  EXPECT_EQ(both->instance->outcome().digest, plain->instance->outcome().digest)
+      << "derivatives do not change the kernel's key";
+  EXPECT_NE(gradient.outcome().digest, with_duals.outcome().digest);
+
+  EXPECT_TRUE(absl::IsInvalidArgument(make({ParamId(1)}, {}).status()));
+}
+
+TEST_F(SessionTest, AnInstanceIsNotMadeIfItHasNoDerivative) {
+  options_.server = "off";
+  setenv("KILN_FAKE", "diagnose", 1);
+  KernelBuilder builder;
+  CompileSettings settings;
+  settings.gradients = {builder.AddStorageParam(ArrayStorage(proto::F32, 1))};
+  const auto made = MakeInstance(*Make(), &builder, settings);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->instance, nullptr);
+  EXPECT_EQ(made->diagnostics.size(), 1u);
+}
+
 // The recorded kernel of unit `n`, as in a manifest.
 proto::CompileRequest Recorded(uint32_t n) {
   proto::CompileRequest recorded;

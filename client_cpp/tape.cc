@@ -1,0 +1,129 @@
+#include "client_cpp/tape.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client_cpp/launch.h"
+#include "common/base/status_macros.h"
+#include "runtime/cpu_device.h"
+
+namespace kiln {
+namespace {
+
+thread_local Tape* active = nullptr;
+
+std::atomic<uint64_t> recordings{0};
+
+// Makes `tape` this thread's, also where the body throws.
+class Activation {
+ public:
+  explicit Activation(Tape* tape) { active = tape; }
+  ~Activation() { active = nullptr; }
+  Activation(const Activation&) = delete;
+  Activation& operator=(const Activation&) = delete;
+};
+
+absl::Status CheckLoss(const DenseField& loss) {
+  if (loss.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the loss of a tape has one element, and not ", loss.size()));
+  }
+  if (loss.grad() != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the loss of the tape has no gradient: create it with Companions::kGrad");
+}
+
+absl::Status CheckNotNested() {
+  if (active == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError("a tape within the body of another one");
+}
+
+}  // namespace
+
+Tape* Tape::Active() { return active; }
+
+TapePause::TapePause() : paused_(std::exchange(active, nullptr)) {}
+TapePause::~TapePause() { active = paused_; }
+
+absl::Status Tape::Run(const DenseField& loss, Body body) {
+  RETURN_IF_ERROR(CheckLoss(loss));
+  RETURN_IF_ERROR(CheckNotNested());
+  loss.Fill(0);
+  RETURN_IF_ERROR(Record(body));
+  ClearGradients();
+  loss.grad()->Fill(1);
+  return Gradients();
+}
+
+absl::Status Tape::Record(Body body) {
+  RETURN_IF_ERROR(CheckNotNested());
+  calls_.clear();
+  arguments_.clear();
+  functions_.clear();
+  gradients_.clear();
+  status_ = absl::OkStatus();
+  is_recorded_ = false;
+  recording_ = ++recordings;
+  const absl::Status done = [&] {
+    const Activation activation(this);
+    return body();
+  }();
+  RETURN_IF_ERROR(done);
+  // A body may have overlooked it.
+  RETURN_IF_ERROR(status_);
+  is_recorded_ = true;
+  return absl::OkStatus();
+}
+
+void Tape::ClearGradients() {
+  // Launches share most of their memory.
+  std::sort(gradients_.begin(), gradients_.end(), [](const MemoryRange& a, const MemoryRange& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.bytes > b.bytes;
+  });
+  const uint8_t* cleared = nullptr;
+  for (const MemoryRange& range : gradients_) {
+    if (range.begin + range.bytes <= cleared) continue;
+    constexpr uint8_t kZero = 0;
+    CpuDevice().Fill(range.begin, &kZero, sizeof kZero, range.bytes);
+    cleared = range.begin + range.bytes;
+  }
+}
+
+absl::Status Tape::Gradients() {
+  if (!is_recorded_) {
+    return absl::FailedPreconditionError("the tape has recorded nothing since its last gradients");
+  }
+  is_recorded_ = false;
+  // What the functions launch is not for the tape in whose body this may run.
+  const TapePause pause;
+  for (size_t i = calls_.size(); i > 0; --i) RETURN_IF_ERROR(RunGradient(calls_[i - 1]));
+  return absl::OkStatus();
+}
+
+absl::Status Tape::RunGradient(const Call& call) {
+  if (call.gradient == nullptr) return functions_[call.first]();
+  results_.resize(std::max(results_.size(), call.gradient->kernel()->info().results.size()));
+  absl::Status done =
+      Launch(*call.gradient, arguments_.data() + call.first, results_.data(), call.max_threads, {});
+  if (done.ok()) return done;
+  return absl::Status(done.code(),
+                      absl::StrCat("the gradient of ", call.gradient->texts().source_map.kernel(),
+                                   ": ", done.message()));
+}
+
+void Tape::Add(std::function<absl::Status()> gradient) {
+  calls_.push_back({nullptr, functions_.size(), 0});
+  functions_.push_back(std::move(gradient));
+}
+
+void Tape::Add(std::shared_ptr<const Instance> gradient, absl::Span<const uint64_t> arguments,
+               int max_threads) {
+  calls_.push_back({std::move(gradient), arguments_.size(), max_threads});
+  arguments_.insert(arguments_.end(), arguments.begin(), arguments.end());
+}
+
+void Tape::Fail(const absl::Status& status) { status_.Update(status); }
+
+}  // namespace kiln

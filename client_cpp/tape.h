@@ -1,0 +1,122 @@
+// Records launches, and runs their gradients in the opposite order.
+//
+//   auto loss = *Field<double>::Create({}, {}, Companions::kGrad);
+//   Tape tape;
+//   RETURN_IF_ERROR(tape.Run(loss, [&]() -> absl::Status {
+//     RETURN_IF_ERROR(fly.Run());  // Launchers
+//     return miss.Run();
+//   }));
+//   v[0] -= 0.5 * v_grad[0];
+//
+// A tape sees the launches of its body's own thread. It refuses those of which it cannot run the
+// gradient although it may be needed: of kernels that use a field with a gradient, but were made
+// without one (CompileSettings::gradients), and of kernels of trees without a gradient. A TapePause
+// leaves launches out.
+//
+// A tape is for one thread at a time, and may be used again: it keeps its memory.
+#ifndef KILN_CLIENT_CPP_TAPE_H_
+#define KILN_CLIENT_CPP_TAPE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "client_cpp/fields.h"
+#include "client_cpp/instance.h"
+
+namespace kiln {
+
+struct MemoryRange {
+  uint8_t* begin;
+  uint64_t bytes;
+};
+
+class Tape {
+ public:
+  using Body = absl::FunctionRef<absl::Status()>;
+
+  // Computes gradients of `loss`: sets it to 0, records `body`, clears the gradients, sets that of
+  // `loss` to 1, and runs the gradients of the launches. The gradient of a field or array that no
+  // launch uses stays as it is.
+  //
+  // InvalidArgument if `loss` has several elements, FailedPrecondition if it has no gradient; else
+  // as Record and Gradients. If `body` fails, gradients stay as they are.
+  absl::Status Run(const DenseField& loss, Body body);
+  template <typename T>
+  absl::Status Run(const Field<T>& loss, Body body) {
+    return Run(loss.dense(), body);
+  }
+
+  // The steps of Run, for programs that set gradients themselves.
+  //
+  // Runs `body`, and records its launches in place of what was recorded before. Their fields and
+  // arrays must outlive Gradients. Fails as `body` does, or as the first launch that failed, and
+  // then records nothing; FailedPrecondition within the body of another tape.
+  absl::Status Record(Body body);
+  // Sets the gradients to which the recorded launches are bound to zero.
+  void ClearGradients();
+  // Runs the gradients of the recorded launches, the last one first. FailedPrecondition unless
+  // something was recorded since the last call; else the status of the first gradient that fails,
+  // with its kernel's name: gradients then have values in between.
+  absl::Status Gradients();
+
+  // In a body: has Gradients call `gradient` at this place, for launches that a TapePause leaves
+  // out.
+  void Add(std::function<absl::Status()> gradient);
+
+  // The number of recorded launches and functions.
+  size_t size() const { return calls_.size(); }
+
+  // For launchers. The tape whose body this thread runs; null if there is none.
+  static Tape* Active();
+  // A number for each recording, never 0.
+  uint64_t recording() const { return recording_; }
+  // Adds a launch: its gradient, and the slots with which that runs.
+  void Add(std::shared_ptr<const Instance> gradient, absl::Span<const uint64_t> arguments,
+           int max_threads);
+  // Adds memory of gradients that ClearGradients clears.
+  void AddMemory(MemoryRange gradient) { gradients_.push_back(gradient); }
+  // A launch of the body failed, or could not be recorded.
+  void Fail(const absl::Status& status);
+
+ private:
+  friend class TapePause;
+
+  struct Call {
+    std::shared_ptr<const Instance> gradient;  // null: a function
+    size_t first;                              // argument, or the function
+    int max_threads;
+  };
+
+  absl::Status RunGradient(const Call& call);
+
+  std::vector<Call> calls_;
+  std::vector<uint64_t> arguments_;  // of all calls
+  std::vector<std::function<absl::Status()>> functions_;
+  std::vector<MemoryRange> gradients_;
+  std::vector<uint64_t> results_;  // which nothing reads
+  absl::Status status_;            // of the launches
+  uint64_t recording_ = 0;
+  bool is_recorded_ = false;
+};
+
+// While it exists, the tape of this thread records nothing.
+class TapePause {
+ public:
+  TapePause();
+  ~TapePause();
+  TapePause(const TapePause&) = delete;
+  TapePause& operator=(const TapePause&) = delete;
+
+ private:
+  Tape* const paused_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_TAPE_H_
