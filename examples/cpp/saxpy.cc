@@ -3,25 +3,13 @@
 //   ./kiln build && tools/bazel.sh build //examples/cpp:saxpy
 //   KILN_BIN=.kiln/bin .kiln/bazel-bin/examples/cpp/saxpy
 #include <cstdio>
-#include <cstdlib>
 
 #include "client_cpp/kiln.h"
+#include "examples/cpp/need.h"
 
 namespace {
 
 constexpr uint64_t kSize = 1'000'000;
-
-// Ends the program with the error, if it is one.
-template <typename T>
-T Need(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "saxpy: %s\n", value.status().ToString().c_str());
-  std::exit(1);
-}
-
-void Need(const absl::Status& status) {
-  if (!status.ok()) Need<int>(status);
-}
 
 }  // namespace
 
@@ -49,15 +37,11 @@ int main() {
   settings.code.set_opt_level(3);
 
   auto session = Need(kiln::Session::Create({}));
-  kiln::InstanceOutcome made = Need(kiln::MakeInstance(*session, &b, settings));
-  for (const auto& one : made.diagnostics) {
-    std::fprintf(stderr, "saxpy: %s\n", one.diagnostic.message().c_str());
-  }
-  if (made.instance == nullptr) return 1;
-  const kiln::CompileOutcome& outcome = made.instance->outcome();
+  const auto instance = NeedInstance(*session, &b, settings);
+  const kiln::CompileOutcome& outcome = instance->outcome();
   std::printf("saxpy  %s  %.1f ms\n", outcome.tier.c_str(), outcome.wait_seconds * 1e3);
 
-  kiln::Launcher launch(made.instance);
+  kiln::Launcher launch(instance);
   launch.Set(a_param, 2.0f).Bind(x_param, x).Bind(y_param, y);
   Need(launch.Run());
 

@@ -1,4 +1,4 @@
-"""The C++ example: builds, launches and reads a kernel without Python, from three sources."""
+"""C++ programs: build, launch, read and differentiate kernels, from three sources."""
 
 import json
 import subprocess
@@ -7,12 +7,13 @@ import pytest
 
 from tests.conftest import ROOT
 
-SAXPY = ".kiln/bazel-bin/examples/cpp/saxpy"
+PROGRAMS = ("examples/cpp:saxpy", "examples/cpp:throw", "tests/e2e/cpp:gradients")
+SAXPY, THROW, GRADIENTS = (f".kiln/bazel-bin/{name.replace(':', '/')}" for name in PROGRAMS)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def saxpy():
-    build = [ROOT / "tools" / "bazel.sh", "build", "//examples/cpp:saxpy"]
+def programs():
+    build = [ROOT / "tools" / "bazel.sh", "build", *(f"//{name}" for name in PROGRAMS)]
     subprocess.run(build, check=True, capture_output=True, timeout=600)
 
 
@@ -20,17 +21,22 @@ def environment(kiln):
     return {**kiln.environment, "KILN_BIN": str(kiln.root / ".kiln" / "bin")}
 
 
-def run(kiln, **more):
+def output(kiln, program, **more):
     done = subprocess.run(
-        [kiln.root / SAXPY],
+        [kiln.root / program],
         env={**environment(kiln), **more},
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    assert "y[10] = 21" in done.stdout and " 0 wrong" in done.stdout
-    return done.stdout.split()[1]
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run(kiln, **more):
+    text = output(kiln, SAXPY, **more)
+    assert "y[10] = 21" in text and " 0 wrong" in text
+    return text.split()[1]
 
 
 def test_a_cpp_program_leaves_a_manifest(kiln, other, tmp_path):
@@ -64,3 +70,16 @@ def test_saxpy_through_daemon_disk_and_private_worker(kiln):
     assert run(kiln, KILN_SERVER="off") == "disk"
     objects = subprocess.run(["ldd", kiln.root / SAXPY], capture_output=True, text=True).stdout
     assert "protobuf" in objects and "LLVM" not in objects and "grpc" not in objects
+
+
+def test_throw_learns_through_daemon_disk_and_private_worker(kiln):
+    learned = "loss 0.0000, velocity (2.457, 6.808)\n"
+    assert output(kiln, THROW) == learned
+    assert output(kiln, THROW) == learned
+    kiln("cache", "clear", "-y")
+    assert output(kiln, THROW, KILN_SERVER="off") == learned
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_gradients(kiln, server):
+    assert "[  PASSED  ]" in output(kiln, GRADIENTS, KILN_SERVER=server)
