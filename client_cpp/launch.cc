@@ -10,12 +10,6 @@
 namespace kiln {
 namespace {
 
-// Where a failure happened, as the end of its text.
-std::string PositionText(const std::vector<SourcePosition>& positions) {
-  if (positions.empty()) return "";
-  return absl::StrCat(" at ", positions[0].file, ":", positions[0].line);
-}
-
 // Makes texts of what one launch reports, and passes them on.
 class Texts {
  public:
@@ -83,6 +77,11 @@ class Texts {
 };
 
 }  // namespace
+
+std::string PositionText(const std::vector<SourcePosition>& positions) {
+  if (positions.empty()) return "";
+  return absl::StrCat(" at ", positions[0].file, ":", positions[0].line);
+}
 
 absl::Status Launch(const Instance& instance, const uint64_t* arguments, uint64_t* results,
                     int max_threads, const LaunchReceivers& receivers) {

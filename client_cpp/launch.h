@@ -41,6 +41,9 @@ absl::Status Launch(const Instance& instance, const uint64_t* arguments, uint64_
 // The text of a failed check whose own text is unknown.
 inline constexpr char kCheckFailed[] = "a check of the kernel failed";
 
+// The end of a text, " at FILE:LINE" of the innermost position; empty if there is none.
+std::string PositionText(const std::vector<SourcePosition>& positions);
+
 }  // namespace kiln
 
 #endif  // KILN_CLIENT_CPP_LAUNCH_H_

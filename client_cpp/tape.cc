@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/access_history.h"
+#include "client_cpp/kernel_facts.h"
 #include "client_cpp/launch.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu_device.h"
@@ -96,9 +98,33 @@ absl::Status Tape::Gradients() {
     return absl::FailedPreconditionError("the tape has recorded nothing since its last gradients");
   }
   is_recorded_ = false;
+  if (overwritten_ == Overwritten::kRefused) RETURN_IF_ERROR(CheckOverwritten());
   // What the functions launch is not for the tape in whose body this may run.
   const TapePause pause;
   for (size_t i = calls_.size(); i > 0; --i) RETURN_IF_ERROR(RunGradient(calls_[i - 1]));
+  return absl::OkStatus();
+}
+
+absl::Status Tape::CheckOverwritten() const {
+  AccessHistory history;
+  for (size_t i = calls_.size(); i > 0; --i) {
+    const Call& call = calls_[i - 1];
+    // Gradients that programs write themselves restore memory as they need it.
+    if (call.gradient == nullptr) continue;
+    const auto conflict = history.Add(call.gradient, arguments_.data() + call.first);
+    if (!conflict) continue;
+    const proto::SourceMap& reader = conflict->reader->texts().source_map;
+    const proto::SourceMap& writer = conflict->writer->texts().source_map;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "gradients may be wrong: the gradient of kernel '", reader.kernel(), "' reads memory again",
+        PositionText(PositionsOf(reader, conflict->read)), ", which ",
+        conflict->reader == conflict->writer
+            ? std::string("a later launch of it")
+            : absl::StrCat("the later kernel '", writer.kernel(), "'"),
+        " may have overwritten", PositionText(PositionsOf(writer, conflict->written)),
+        ". Give each launch cells of its own, or copy what is overwritten. "
+        "Tape::Overwritten::kIgnored runs the gradients anyway"));
+  }
   return absl::OkStatus();
 }
 

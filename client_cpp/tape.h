@@ -13,6 +13,9 @@
 // without one (CompileSettings::gradients), and of kernels of trees without a gradient. A TapePause
 // leaves launches out.
 //
+// A gradient computes values of its kernel again. Gradients refuses to run if one would read what a
+// later launch may have overwritten (client_cpp/access_history.h).
+//
 // A tape is for one thread at a time, and may be used again: it keeps its memory.
 #ifndef KILN_CLIENT_CPP_TAPE_H_
 #define KILN_CLIENT_CPP_TAPE_H_
@@ -39,6 +42,11 @@ struct MemoryRange {
 class Tape {
  public:
   using Body = absl::FunctionRef<absl::Status()>;
+  // Of values that gradients need. Kiln may see overwritten values where there are none: it knows
+  // ranges of indices.
+  enum class Overwritten { kRefused, kIgnored };
+
+  explicit Tape(Overwritten overwritten = Overwritten::kRefused) : overwritten_(overwritten) {}
 
   // Computes gradients of `loss`: sets it to 0, records `body`, clears the gradients, sets that of
   // `loss` to 1, and runs the gradients of the launches. The gradient of a field or array that no
@@ -61,8 +69,9 @@ class Tape {
   // Sets the gradients to which the recorded launches are bound to zero.
   void ClearGradients();
   // Runs the gradients of the recorded launches, the last one first. FailedPrecondition unless
-  // something was recorded since the last call; else the status of the first gradient that fails,
-  // with its kernel's name: gradients then have values in between.
+  // something was recorded since the last call, and, with the names of the kernels, if a gradient
+  // needs what is overwritten. Else the status of the first gradient that fails, with its kernel's
+  // name: gradients then have values in between.
   absl::Status Gradients();
 
   // In a body: has Gradients call `gradient` at this place, for launches that a TapePause leaves
@@ -93,8 +102,10 @@ class Tape {
     int max_threads;
   };
 
+  absl::Status CheckOverwritten() const;
   absl::Status RunGradient(const Call& call);
 
+  const Overwritten overwritten_;
   std::vector<Call> calls_;
   std::vector<uint64_t> arguments_;  // of all calls
   std::vector<std::function<absl::Status()>> functions_;

@@ -126,6 +126,38 @@ TEST(GradientsTest, OfATape) {
   }
 }
 
+TEST(GradientsTest, ATapeRefusesGradientsOfOverwrittenValues) {
+  const auto x = *Field<double>::Create({5}, {2}, Companions::kGrad);
+  const auto total = *Field<double>::Create({}, {}, Companions::kGrad);
+  const Energy energy(x, total);
+  KernelBuilder b;
+  const ParamId changed = b.AddStorageParam(x.storage());
+  const NodeNumber loop = *b.BeginStructFor(changed, {});
+  const NodeNumber at = *b.Global(changed, {*b.LoopIndex(loop, 0)});
+  EXPECT_TRUE(b.Store(at, b.ConstFloat(1, proto::F64)).ok());
+  EXPECT_TRUE(b.End().ok());
+  Launcher reset(Make(&b, "reset", {changed}).instance), launch(energy.made.instance);
+  launch.Set(energy.a, 1).Bind(energy.x, x).Bind(energy.total, total);
+  reset.Bind(changed, x);
+  const auto use_then_reset = [&] {
+    absl::Status status = launch.Run();
+    return status.ok() ? reset.Run() : status;
+  };
+  const auto reset_then_use = [&] {
+    absl::Status status = reset.Run();
+    return status.ok() ? launch.Run() : status;
+  };
+  const absl::Status refused = Tape().Run(total, use_then_reset);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(),
+                                "the gradient of kernel 'energy' reads memory again, which the "
+                                "later kernel 'reset' may have overwritten."))
+      << refused;
+  EXPECT_EQ(Tape(Tape::Overwritten::kIgnored).Run(total, use_then_reset), absl::OkStatus());
+  EXPECT_EQ(Tape().Run(total, reset_then_use), absl::OkStatus());
+  EXPECT_EQ((*x.grad())[0], 0) << "reset takes it";
+}
+
 TEST(GradientsTest, CodeWithoutADerivativeIsADiagnostic) {
   KernelBuilder b;
   const ParamId x = b.AddStorageParam(ArrayStorage(proto::F64, 1));
