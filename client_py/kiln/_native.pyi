@@ -155,6 +155,8 @@ class Instance:
     def node_param(self, node: int) -> int | None: ...
     # (name, digest, text) of each part of the key that it was compiled under.
     key_parts: list[tuple[str, int, str]]
+    # For each parameter, whether the kernel writes to it.
+    writes: list[bool]
     # For Session.fetch of a later process: (digest, writes, texts). lines: per file of the
     # source map, the lines of its function that hold code; none: line numbers stay.
     def pack(self, lines: list[list[int]]) -> tuple[bytes, bytes, bytes]: ...
@@ -395,7 +397,7 @@ class KernelBase:
         returns: one (scalar, count, list of numbers -> value) per result; (scalar, 0, None)
         for a scalar."""
     def _try(self, args: tuple) -> tuple[bool, Any]: ...  # (ran, result)
-    def _knows(self, args: tuple) -> bool: ...
+    def _bound(self, args: tuple) -> tuple[Instance, list[tuple]] | None: ...
     def _set_derivative(self) -> None: ...  # calls are not watched
     def _forget(self) -> None: ...  # all instances
     def _prune(self) -> None: ...  # those whose objects or memory are gone

@@ -119,19 +119,37 @@ class Kernel(_native.KernelBase):
             args = self._positional(args, kwargs)
         return tuple([p.snapshot(value) for p, value in zip(self.parameters, args)])
 
+    def _accesses(self, args):
+        """[(value, written)] of a recorded call: the fields and arrays that it uses, and whether it
+        may write to them. Makes the instance if there is none."""
+        args = self._of_leaves(args)
+        self._make_instance(args)
+        instance, sources = self._bound(args)
+        found = []
+        for (kind, *source), written in zip(sources, instance.writes):
+            if kind == "array":
+                found.append((args[source[0]], written))
+            elif kind == "field" and isinstance(source[0], Field):
+                found.append((source[0], written))
+        return found
+
     # --- calls without an instance
 
     def _miss(self, args, kwargs):
         declared.check(runtime.generation)
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
-        if self._leaves is not self._parameters:
-            args = self._flattened(args)
-        args = self._viewed(args)
+        args = self._of_leaves(args)
         copies = self._copied_arrays(args)
         if copies:
             return self._run_on_copies(args, copies)
         return self._run(args)
+
+    def _of_leaves(self, args):
+        """The arguments of a call as instances take them."""
+        if self._leaves is not self._parameters:
+            args = self._flattened(args)
+        return self._viewed(args)
 
     def _flattened(self, args):
         """The values of the leaves, preceded by FLAT, which marks them as flattened; see
@@ -145,14 +163,18 @@ class Kernel(_native.KernelBase):
         return tuple(flat)
 
     def _run(self, args):
-        with _kernel_locks.setdefault(id(self), RLock()):
-            if not self._knows(args):
-                with forks.held_off:
-                    provided.make_instance(self, args)
+        self._make_instance(args)
         ran, result = self._try(args)
         if not ran:
             raise say.arguments_kernel_changed_while_was_compiled(kernel=self.__name__)
         return result
+
+    def _make_instance(self, args):
+        """Makes an instance for the arguments unless there is one."""
+        with _kernel_locks.setdefault(id(self), RLock()):
+            if self._bound(args) is None:
+                with forks.held_off:
+                    provided.make_instance(self, args)
 
     def _viewed(self, args):
         """The arguments, with tensors replaced by NumPy arrays over their memory."""

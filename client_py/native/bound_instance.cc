@@ -190,6 +190,8 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
   }
   const KernelInfo& info = bound->instance->kernel()->info();
   bound->slots.assign(info.arguments.size(), 0);
+  bound->sources = Own(sources);
+  bound->keep.push_back(bound->sources);
   SlotBinder binder(bound.get(), py::reinterpret_borrow<py::sequence>(sources));
   for (size_t i = 0; i < info.arguments.size(); ++i) {
     binder.Bind(info.arguments[i], static_cast<int>(i));

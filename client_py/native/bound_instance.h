@@ -61,7 +61,8 @@ struct BoundInstance {
   std::vector<SlotFill> fills;
   std::vector<ReturnValue> results;
   std::vector<std::shared_ptr<Memory>> memories;  // to which constant slots point
-  std::vector<PyObject*> keep;                    // owned: the bound fields
+  std::vector<PyObject*> keep;                    // owned: `sources` and the bound fields
+  PyObject* sources = nullptr;                    // for each parameter, what it is bound to
   uint64_t epoch = 0;                             // memory_epoch when `memories` were last checked
   bool prints = false, can_fail = false;
   uint64_t ticks = ~0ull;  // of the last launch; see kernel_object.cc

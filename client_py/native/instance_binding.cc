@@ -89,6 +89,7 @@ void BindInstance(py::module_& m) {
       .def_property_readonly(
           "stages", [](const Instance& instance) { return StagesList(instance.outcome().stages); })
       .def_property_readonly("key_parts", &KeyParts)
+      .def_property_readonly("writes", &Instance::writes)
       .def_property_readonly(
           "num_tasks",
           [](const Instance& instance) { return instance.kernel()->info().tasks.size(); })

@@ -850,14 +850,15 @@ PyObject* KernelTry(PyObject* self, PyObject* args) {
   return result == nullptr ? nullptr : Py_BuildValue("(ON)", Py_True, result);
 }
 
-PyObject* KernelKnows(PyObject* self, PyObject* args) {
+PyObject* KernelBound(PyObject* self, PyObject* args) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   if (!PyTuple_Check(args)) {
     PyErr_SetString(PyExc_TypeError, "a tuple of arguments expected");
     return nullptr;
   }
-  return PyBool_FromLong(Find(kernel, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args)) !=
-                         nullptr);
+  const BoundInstance* bound = Find(kernel, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
+  if (bound == nullptr) Py_RETURN_NONE;
+  return Py_BuildValue("(OO)", bound->object, bound->sources);
 }
 
 PyObject* KernelSetDerivative(PyObject* self, PyObject*) {
@@ -987,7 +988,8 @@ PyMethodDef kernel_methods[] = {
     {"_add_instance", KernelAddInstance, METH_VARARGS,
      "_add_instance(instance, matchers, sources, returns)"},
     {"_try", KernelTry, METH_O, "_try(args) -> (ran, result): runs a known instance."},
-    {"_knows", KernelKnows, METH_O, "_knows(args): whether an instance answers."},
+    {"_bound", KernelBound, METH_O,
+     "_bound(args): (instance, sources) of the instance that answers; None if none does."},
     {"_set_derivative", KernelSetDerivative, METH_NOARGS,
      "Makes the kernel a derivative, whose calls are not watched."},
     {"_forget", KernelForget, METH_NOARGS, "Drops all instances."},

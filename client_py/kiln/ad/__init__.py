@@ -4,6 +4,7 @@ Reverse mode (`Tape`) computes the gradient of one number by everything that it 
 mode (`FwdMode`) computes the derivatives of everything by one direction.
 """
 
+from .checkpoint import checkpoint
 from .companions import clear_all_gradients
 from .forward import FwdMode
 from .functions import check_grad, jacobian, vjp
@@ -15,6 +16,7 @@ __all__ = [
     "FwdMode",
     "Tape",
     "check_grad",
+    "checkpoint",
     "clear_all_gradients",
     "grad_for",
     "grad_replaced",

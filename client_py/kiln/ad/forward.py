@@ -114,6 +114,8 @@ class FwdMode:
 class _Dualised:
     """What watches calls: it has the duals computed, too."""
 
+    records = False
+
     def __init__(self, mode):
         self._mode = mode
 

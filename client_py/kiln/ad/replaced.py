@@ -84,7 +84,8 @@ def no_grad(func):
 def _replaced(func, gradient):
     @wraps(func)
     def decorated(*args, **kwargs):
-        watcher = _native.watch_calls(None)
+        watcher = _native.watcher()
+        _native.watch_calls(inside_of(watcher))
         try:
             result = func(*args, **kwargs)
         finally:
@@ -97,6 +98,12 @@ def _replaced(func, gradient):
     decorated.grad = gradient
     decorated.autodiff_mode = provided.AutodiffMode.NONE
     return decorated
+
+
+def inside_of(watcher):
+    """What watches calls inside of a function that `watcher` records as one call."""
+    begin = getattr(watcher, "begin_call", None)
+    return None if begin is None else begin()
 
 
 class _WithKeywords:

@@ -9,6 +9,7 @@ from ..data.field import AnyArray
 from ..data.recorded import companion
 from ..diagnostics import say
 from ..printing import positions_of
+from .afterwards import restore_now
 from .check import GradChecker
 from .companions import clear_all_gradients, is_field
 
@@ -181,7 +182,10 @@ def replay(calls, access="warn"):
         else:
             warnings.warn(text, Warning, stacklevel=2)
 
-    calls.replay(gradient_of, None if access == "ignore" else report)
+    try:
+        calls.replay(gradient_of, None if access == "ignore" else report)
+    finally:
+        restore_now()
 
 
 _WARNED = {}  # what the module `warnings` needs to show a warning of a line once

@@ -12,7 +12,7 @@ from ..public import Public
 from ..types import Layout  # noqa: F401  (pickles of earlier builds look for it here)
 from . import snode
 from .interop import Exporter
-from .recorded import COPY_FROM, FILL, FROM_NUMPY, note
+from .recorded import COPY_FROM, FILL, FROM_NUMPY, note, note_change
 
 
 class AnyArray:
@@ -391,6 +391,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
+        note_change(self)
         if not self._copy_field(other):
             import numpy as np
 
@@ -460,6 +461,7 @@ class ScalarField(Field):
 
         val: a number, converted to the field's type.
         """
+        note_change(self)
         self._fill(fill_values(val, (), self.dtype))
         note(FILL, self, val)
 
@@ -484,6 +486,7 @@ class ScalarField(Field):
         shape = self._bound_shape()
         if tuple(arr.shape) != shape:
             raise say.field_and_numpy_array_shapes_differ(shape=shape, got=tuple(arr.shape))
+        note_change(self)
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 
@@ -507,6 +510,7 @@ class Elements:
 
         val: a number for all components, or a vector or matrix of the elements' shape.
         """
+        note_change(self)
         self._fill(fill_values(val, self.element_shape, self.dtype))
         note(FILL, self, val)
 
@@ -586,6 +590,7 @@ class MatrixField(Elements, Field):
             raise say.matrix_field_and_numpy_array_shapes_differ(
                 shape=shape, element_shape=self.element_shape, got=tuple(arr.shape)
             )
+        note_change(self)
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 

@@ -8,7 +8,7 @@ from ..errors import TaichiRuntimeError
 from ..public import Public
 from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar
-from .recorded import COPY_FROM, FROM_NUMPY, note
+from .recorded import COPY_FROM, FROM_NUMPY, note, note_change
 from .snode import as_tuple
 
 
@@ -114,6 +114,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
         full = self.shape + self.element_shape
         if tuple(arr.shape) != full:
             raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))
+        note_change(self)
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 
@@ -132,6 +133,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
                 got=other.shape,
                 got_element=other.element_shape,
             )
+        note_change(self)
         if not self._copy_field(other):
             self._copy_from(other.to_numpy(self.dtype))
         note(COPY_FROM, self, other)

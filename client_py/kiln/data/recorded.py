@@ -30,7 +30,7 @@ class Operation:
         if self is COPY_FROM:
             of_source = companion(source, "grad")
             if of_source is not None:
-                of_source.from_numpy(of_source.to_numpy() + gradient.to_numpy())
+                _add(of_source, gradient)
         gradient.fill(0.0)
 
     def dual(self, target, source):
@@ -43,14 +43,52 @@ class Operation:
             dual.fill(0.0)
 
 
+class Deactivation:
+    """`deactivate_all` of an SNode, as a call: the elements of the fields below become zero."""
+
+    __name__ = "deactivate_all"
+
+    def __call__(self, snode):
+        snode.deactivate_all()
+
+    def grad(self, snode):
+        self._clear(snode, "grad")
+
+    def dual(self, snode):
+        self._clear(snode, "dual")
+
+    def _clear(self, snode, kind):
+        for node in snode._walk():
+            if node._kind.is_place and not node._field._is_companion:
+                path = node._path()
+                below = path[path.index(snode) :] if snode in path else path
+                found = companion(node._field, kind)
+                if found is not None and any(one._kind.is_sparse for one in below):
+                    found.fill(0.0)
+
+
+def _add(target, other):
+    import numpy as np
+
+    target.from_numpy(np.asarray(target.to_numpy() + other.to_numpy()))
+
+
 FILL, FROM_NUMPY, COPY_FROM = map(Operation, ("fill", "from_numpy", "copy_from"))
+DEACTIVATE = Deactivation()
 
 
-def note(operation, target, source):
+def note_change(target):
+    """Tells what watches calls that an operation is about to change a field or ndarray."""
+    change = getattr(_native.watcher(), "change", None)
+    if change is not None:
+        change(target)
+
+
+def note(operation, *args):
     """Tells what watches calls, if anything does, of an operation that took place."""
     watcher = _native.watcher()
     if watcher is not None:
-        watcher.append((operation, (target, source)))
+        watcher.append((operation, args))
 
 
-__all__ = ["COPY_FROM", "FILL", "FROM_NUMPY", "companion", "note"]
+__all__ = ["COPY_FROM", "DEACTIVATE", "FILL", "FROM_NUMPY", "companion", "note", "note_change"]

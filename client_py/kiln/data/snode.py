@@ -11,6 +11,7 @@ from .. import _native, active, forks, provided, runtime
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
+from .recorded import DEACTIVATE, note
 
 KINDS = _native.SNODES
 _MAX_DEPTH = _native.MAX_TREE_DEPTH  # levels above a place
@@ -430,6 +431,7 @@ class SNode(AnySNode, metaclass=Public):
         tree = self._living_tree()
         if tree.has_sparse:
             tree.deactivate_all(self._index)
+            note(DEACTIVATE, self)
 
     @property
     def _bound_storage(self):

@@ -13,6 +13,34 @@ ROWS = {
         "kernel '{kernel}': its derivative needs arrays of memory of their own, but the arguments "
         "'{name}' and '{other}' share memory",
     ),
+    "checkpoint_count": (
+        ValueError,
+        "`{name}` of ti.ad.checkpoint must be an integer of at least {least}, got {value}",
+    ),
+    "checkpoint_differs": (
+        RuntimeError,
+        "steps of ti.ad.checkpoint ran again and left other values in {title}. `state` must name "
+        "all that a step takes over from the one before, and what steps read must not change",
+    ),
+    "checkpoint_of_sparse_field": (
+        TypeError,
+        "`state` of ti.ad.checkpoint names {title}, which is sparse; only dense fields can be "
+        "restored",
+    ),
+    "checkpoint_overwrites": (
+        RuntimeError,
+        "steps of ti.ad.checkpoint overwrite {title}, which kernel '{kernel}' used before the "
+        "loop. Add it to `state`",
+    ),
+    "checkpoint_state_of_wrong_type": (
+        TypeError,
+        "`state` of ti.ad.checkpoint must name fields and ndarrays, got {kind}",
+    ),
+    "checkpoint_without_state": (
+        TypeError,
+        "`state` of ti.ad.checkpoint must be a list of the fields and ndarrays that a step takes "
+        "over from the one before",
+    ),
     "companion_below_other_snodes": (
         TaichiCompilationError,
         "'{name}' must be placed below sparse SNodes if and only if {title} is",
@@ -140,6 +168,16 @@ ROWS = {
     "seed_of_other_length": (
         AssertionError,
         "`seed` has {got} numbers, but `param` has {count}",
+    ),
+    "step_overwrites_sparse_field": (
+        RuntimeError,
+        "a step of ti.ad.checkpoint overwrites {title} after one of its kernels has used it. Only "
+        "dense fields can be restored for the gradient",
+    ),
+    "step_writes_elements": (
+        RuntimeError,
+        "in a step of ti.ad.checkpoint, Python writes single elements of {title}. Tapes do not "
+        "record such writes; use `fill`, `from_numpy` or a kernel",
     ),
     "tape_entered_twice": (AssertionError, "Tape can be entered only once."),
     "tape_not_entered": (

@@ -797,6 +797,66 @@ def forward_mode_refuses(show):
     show.error(ti.ad.FwdMode(y, x).recover_kernels)
 
 
+@case(differs="loops with checkpoints")
+def mistakes_with_checkpoints(show):
+    if not hasattr(ti.ad, "checkpoint"):
+        return
+    x, y, loss = (ti.field(ti.f32, (), needs_grad=True) for _ in range(3))
+    sparse = ti.field(ti.f32)
+    ti.root.pointer(ti.i, 4).place(sparse, sparse.grad)
+
+    @ti.kernel
+    def k():
+        y[None] += x[None] ** 2
+
+    @ti.kernel
+    def move():
+        x[None] += 0.1 * y[None]
+
+    @ti.kernel
+    def scatter():
+        for i in range(4):
+            sparse[i] = x[None]
+
+    @ti.kernel
+    def gather():
+        for i in sparse:
+            x[None] += sparse[i]
+
+    def step(i):
+        k()
+        move()
+
+    def with_elements(i):
+        k()
+        y[None] = 0
+        move()
+
+    def with_sparse(i):
+        scatter()
+        gather()
+        scatter()
+
+    def run(step, n=3, state=(x, y), slots=2, first=None):
+        x[None] = y[None] = 1
+        with ti.ad.Tape(loss):
+            if first is not None:
+                first()
+            ti.ad.checkpoint(step, n, state=state, slots=slots)
+
+    show.error(run, step, -1)
+    show.error(run, step, 2.5)
+    show.error(run, step, slots=0)
+    show.error(run, step, state=None)
+    show.error(run, step, state=[])
+    show.error(run, step, state=[3])
+    show.error(run, step, state=[sparse])
+    show.error(run, step, state=[x])
+    show.error(run, step, state=[x], first=k)
+    show.error(run, with_elements)
+    show.error(run, with_sparse)
+
+
 @case(differs="derivatives of Python functions")
 def products_with_jacobians(show):
     if not hasattr(ti.ad, "vjp"):
