@@ -45,10 +45,10 @@ kiln.kernel @step storages [#kiln.dense<slot = 2, axes = 2, digits = [0, 0, 32, 
 // CHECK-NEXT:       %7 = kiln.global 2 component 0[%2, %4] : <f32>
 // CHECK-NEXT:       %8 = kiln.load %7 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %7 : <f32>
-// CHECK-NEXT:       %9 = arith.addf %8, %cst : f32
+// CHECK-NEXT:       %9 = arith.addf %8, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %10 = arith.mulf %9, %6 : f32
-// CHECK-NEXT:       %11 = arith.addf %10, %cst : f32
-// CHECK-NEXT:       %12 = arith.addf %11, %10 : f32
+// CHECK-NEXT:       %11 = arith.addf %10, %cst fastmath<nsz> : f32
+// CHECK-NEXT:       %12 = arith.addf %11, %10 fastmath<nsz> : f32
 // CHECK-NEXT:       %13 = kiln.global 2 component 0[%0, %4] : <f32>
 // CHECK-NEXT:       %14 = kiln.atomic  addf %12, %13 : <f32>
 // CHECK-NEXT:       kiln.continue
@@ -62,11 +62,11 @@ kiln.kernel @step storages [#kiln.dense<slot = 2, axes = 2, digits = [0, 0, 32, 
 // CHECK-NEXT:       %8 = kiln.global 2 component 0[%2, %arg0] : <f32>
 // CHECK-NEXT:       %9 = kiln.load %8 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %8 : <f32>
-// CHECK-NEXT:       %10 = arith.addf %9, %cst : f32
+// CHECK-NEXT:       %10 = arith.addf %9, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %11 = arith.mulf %10, %7 : f32
-// CHECK-NEXT:       %12 = arith.addf %11, %cst : f32
+// CHECK-NEXT:       %12 = arith.addf %11, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %13 = arith.mulf %10, %5 : f32
-// CHECK-NEXT:       %14 = arith.addf %13, %cst : f32
+// CHECK-NEXT:       %14 = arith.addf %13, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %15 = kiln.global 2 component 0[%0, %3] : <f32>
 // CHECK-NEXT:       %16 = kiln.atomic  addf %14, %15 : <f32>
 // CHECK-NEXT:       %17 = kiln.global 2 component 0[%0, %arg0] : <f32>

@@ -27,14 +27,14 @@ kiln.kernel @straight storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32],
 // CHECK-NEXT:       %4 = kiln.global 3 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %5 = kiln.load %4 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %4 : <f32>
-// CHECK-NEXT:       %6 = arith.addf %5, %cst : f32
+// CHECK-NEXT:       %6 = arith.addf %5, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %7 = arith.mulf %6, %3 : f32
-// CHECK-NEXT:       %8 = arith.addf %7, %cst : f32
+// CHECK-NEXT:       %8 = arith.addf %7, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %9 = arith.mulf %6, %2 : f32
-// CHECK-NEXT:       %10 = arith.addf %9, %cst : f32
+// CHECK-NEXT:       %10 = arith.addf %9, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %11 = math.cos %2 : f32
 // CHECK-NEXT:       %12 = arith.mulf %10, %11 : f32
-// CHECK-NEXT:       %13 = arith.addf %8, %12 : f32
+// CHECK-NEXT:       %13 = arith.addf %8, %12 fastmath<nsz> : f32
 // CHECK-NEXT:       %14 = kiln.global 2 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %15 = kiln.load %14 : <f32>
 // CHECK-NEXT:       %16 = arith.addf %15, %13 : f32
@@ -81,12 +81,12 @@ kiln.kernel @before_the_loop storages [#kiln.ndarray<slot = 0, axes = 1, types =
 // CHECK-NEXT:       %5 = kiln.for %arg1 = %c0_i64 to %4 : i64 carry (%arg2 = %cst : f32) {
 // CHECK-NEXT:         %12 = kiln.global 3 component 0[] : <f32>
 // CHECK-NEXT:         %13 = kiln.load %12 : <f32>
-// CHECK-NEXT:         %14 = arith.addf %arg2, %13 : f32
+// CHECK-NEXT:         %14 = arith.addf %arg2, %13 fastmath<nsz> : f32
 // CHECK-NEXT:         kiln.continue %14 : f32
 // CHECK-NEXT:       }
 // CHECK-NEXT:       %6 = arith.mulf %5, %2 : f32
-// CHECK-NEXT:       %7 = arith.addf %6, %cst : f32
-// CHECK-NEXT:       %8 = arith.addf %7, %6 : f32
+// CHECK-NEXT:       %7 = arith.addf %6, %cst fastmath<nsz> : f32
+// CHECK-NEXT:       %8 = arith.addf %7, %6 fastmath<nsz> : f32
 // CHECK-NEXT:       %9 = kiln.global 2 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %10 = kiln.load %9 : <f32>
 // CHECK-NEXT:       %11 = arith.addf %10, %8 : f32
@@ -139,21 +139,21 @@ kiln.kernel @carried storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], 
 // CHECK-NEXT:       %7 = kiln.global 3 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %8 = kiln.load %7 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %7 : <f32>
-// CHECK-NEXT:       %9 = arith.addf %8, %cst : f32
+// CHECK-NEXT:       %9 = arith.addf %8, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %10 = kiln.tape.top %4 x 8 : <i8>
 // CHECK-NEXT:       %11 = kiln.for %arg1 = %c0_i64 to %4 : i64 carry (%arg2 = %9 : f32) {
 // CHECK-NEXT:         %15 = arith.subi %4, %c1_i64 : i64
 // CHECK-NEXT:         %16 = arith.subi %15, %arg1 : i64
 // CHECK-NEXT:         %17 = kiln.tape.slot %10[%16] x 8 at 0 : <i8>, <f32>
 // CHECK-NEXT:         %18 = kiln.load %17 : <f32>
-// CHECK-NEXT:         %19 = arith.addf %arg2, %cst : f32
+// CHECK-NEXT:         %19 = arith.addf %arg2, %cst fastmath<nsz> : f32
 // CHECK-NEXT:         %20 = arith.mulf %19, %18 : f32
-// CHECK-NEXT:         %21 = arith.addf %20, %cst : f32
-// CHECK-NEXT:         %22 = arith.addf %21, %20 : f32
+// CHECK-NEXT:         %21 = arith.addf %20, %cst fastmath<nsz> : f32
+// CHECK-NEXT:         %22 = arith.addf %21, %20 fastmath<nsz> : f32
 // CHECK-NEXT:         kiln.continue %22 : f32
 // CHECK-NEXT:       }
 // CHECK-NEXT:       kiln.tape.pop %4 x 8
-// CHECK-NEXT:       %12 = arith.addf %11, %cst : f32
+// CHECK-NEXT:       %12 = arith.addf %11, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %13 = kiln.global 2 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %14 = kiln.atomic  addf %12, %13 : <f32>
 // CHECK-NEXT:       kiln.continue
@@ -202,10 +202,10 @@ kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32
 // CHECK-NEXT:       %5 = kiln.global 1 component 0[%3] : <f32>
 // CHECK-NEXT:       %6 = kiln.load %5 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %5 : <f32>
-// CHECK-NEXT:       %7 = arith.addf %6, %cst : f32
+// CHECK-NEXT:       %7 = arith.addf %6, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %8 = math.cos %4 : f32
 // CHECK-NEXT:       %9 = arith.mulf %7, %8 : f32
-// CHECK-NEXT:       %10 = arith.addf %9, %cst : f32
+// CHECK-NEXT:       %10 = arith.addf %9, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %11 = kiln.global 1 component 0[%1] : <f32>
 // CHECK-NEXT:       %12 = kiln.load %11 : <f32>
 // CHECK-NEXT:       %13 = arith.addf %12, %10 : f32
@@ -275,7 +275,7 @@ kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 // CHECK-NEXT:       %5 = kiln.global 3 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %6 = kiln.load %5 : <f32>
 // CHECK-NEXT:       kiln.store %cst, %5 : <f32>
-// CHECK-NEXT:       %7 = arith.addf %6, %cst : f32
+// CHECK-NEXT:       %7 = arith.addf %6, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %8 = kiln.for %arg1 = %c0_i64 to %4#1 : i64 carry (%arg2 = %7 : f32) {
 // CHECK-NEXT:         %12 = kiln.tape.top %c1_i64 x 8 : <i8>
 // CHECK-NEXT:         %13 = kiln.tape.slot %12[%c0_i64] x 8 at 0 : <i8>, <f32>
@@ -288,18 +288,18 @@ kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 // CHECK-NEXT:           kiln.yield %true : i1
 // CHECK-NEXT:         }
 // CHECK-NEXT:         %18 = kiln.if %17 -> f32 {
-// CHECK-NEXT:           %20 = arith.addf %arg2, %cst : f32
+// CHECK-NEXT:           %20 = arith.addf %arg2, %cst fastmath<nsz> : f32
 // CHECK-NEXT:           %21 = arith.mulf %20, %1 : f32
-// CHECK-NEXT:           %22 = arith.addf %21, %cst : f32
+// CHECK-NEXT:           %22 = arith.addf %21, %cst fastmath<nsz> : f32
 // CHECK-NEXT:           %23 = math.cos %14 : f32
 // CHECK-NEXT:           %24 = arith.mulf %22, %23 : f32
-// CHECK-NEXT:           %25 = arith.addf %24, %cst : f32
+// CHECK-NEXT:           %25 = arith.addf %24, %cst fastmath<nsz> : f32
 // CHECK-NEXT:           kiln.yield %25 : f32
 // CHECK-NEXT:         } else {
 // CHECK-NEXT:           kiln.yield %cst : f32
 // CHECK-NEXT:         }
 // CHECK-NEXT:         %19 = kiln.if %16 -> f32 {
-// CHECK-NEXT:           %20 = arith.addf %18, %arg2 : f32
+// CHECK-NEXT:           %20 = arith.addf %18, %arg2 fastmath<nsz> : f32
 // CHECK-NEXT:           kiln.yield %20 : f32
 // CHECK-NEXT:         } else {
 // CHECK-NEXT:           kiln.yield %18 : f32
@@ -307,7 +307,7 @@ kiln.kernel @breaks storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 // CHECK-NEXT:         kiln.tape.pop %c1_i64 x 8
 // CHECK-NEXT:         kiln.continue %19 : f32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %9 = arith.addf %8, %cst : f32
+// CHECK-NEXT:       %9 = arith.addf %8, %cst fastmath<nsz> : f32
 // CHECK-NEXT:       %10 = kiln.global 2 component 0[%arg0] : <f32>
 // CHECK-NEXT:       %11 = kiln.atomic  addf %9, %10 : <f32>
 // CHECK-NEXT:       kiln.continue

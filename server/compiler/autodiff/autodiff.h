@@ -21,10 +21,16 @@ std::unique_ptr<mlir::Pass> CreatePromoteCellsPass();
 // Guarantees: the new code has locals to promote and atomics to demote.
 std::unique_ptr<mlir::Pass> CreateDifferentiatePass();
 
+// Removes additions of zero. After promote-locals, before simplify-control.
+std::unique_ptr<mlir::Pass> CreateFoldZerosPass();
+
 // Rejects kernels whose derivatives need values that the kernel overwrites, and notes what a
 // gradient reads again (`accesses`). After dead code has gone. Guarantees: the kernel has no
 // `companions`.
 std::unique_ptr<mlir::Pass> CreateCheckReadsPass();
+
+// Sums in place of atomic additions to neighbours' cells.
+std::unique_ptr<mlir::Pass> CreateGatherPass();
 
 }  // namespace kiln
 

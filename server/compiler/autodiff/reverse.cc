@@ -151,7 +151,9 @@ class Reversal {
       return;
     }
     const Value old = b_.create<ir::LoadOp>(loc, value.getType(), address);
-    b_.create<ir::StoreOp>(loc, b_.createOrFold<arith::AddFOp>(loc, old, value, flags_), address);
+    // A sum of adjoints starts at zero, whose sign means nothing.
+    const arith::FastMathFlags flags = flags_ | arith::FastMathFlags::nsz;
+    b_.create<ir::StoreOp>(loc, b_.createOrFold<arith::AddFOp>(loc, old, value, flags), address);
   }
 
   void AddTo(Value primal, Value value) {
