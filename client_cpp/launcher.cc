@@ -26,14 +26,6 @@ const char* NameOf(ArgumentSlot::Kind kind) {
   return "unknown";
 }
 
-// Without this check, derivatives would lack parts, without a word.
-absl::Status CheckMissed(const std::vector<ParamId>& missed, const char* what) {
-  if (missed.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("parameter ", missed.front().number(), " is bound to memory with a ", what,
-                   ", but CompileSettings::", what, "s does not list it"));
-}
-
 }  // namespace
 
 Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
@@ -154,26 +146,28 @@ void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64
   NoteMemory(param, data, bytes);
 }
 
+absl::optional<ParamId> Launcher::TakeCompanion(ParamId param, bool exists) {
+  missed_.erase(std::remove(missed_.begin(), missed_.end(), param), missed_.end());
+  const absl::optional<ParamId> taken = derivative().CompanionOf(param);
+  if (taken) Unset(*taken);  // it may be bound to that of other memory
+  if (!exists) return absl::nullopt;
+  if (!taken) missed_.push_back(param);
+  return taken;
+}
+
 Launcher& Launcher::Bind(ParamId param, const DenseField& field) {
   PutField(param, field);
-  NoteCompanions(param, field.grad() != nullptr, field.dual() != nullptr);
-  if (const auto companion = derivative().CompanionOf(param)) {
-    const bool is_forward = derivative().mode == proto::AUTODIFF_FORWARD;
-    Unset(*companion);  // the launch reports it
-    if (const auto& bound = is_forward ? field.dual() : field.grad()) PutField(*companion, *bound);
-  }
+  const auto& companion = is_forward() ? field.dual() : field.grad();
+  if (const auto taken = TakeCompanion(param, companion != nullptr)) PutField(*taken, *companion);
   return ForDerivatives([&](Launcher& of) { of.Bind(param, field); });
 }
 
 Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
                          ArrayCompanions companions) {
   PutArray(param, data, shape);
-  NoteCompanions(param, companions.grad != nullptr, companions.dual != nullptr);
-  if (const auto companion = derivative().CompanionOf(param)) {
-    const bool is_forward = derivative().mode == proto::AUTODIFF_FORWARD;
-    Unset(*companion);
-    const void* bound = is_forward ? companions.dual : companions.grad;
-    if (bound != nullptr) PutArray(*companion, bound, shape);
+  const void* companion = is_forward() ? companions.dual : companions.grad;
+  if (const auto taken = TakeCompanion(param, companion != nullptr)) {
+    PutArray(*taken, companion, shape);
   }
   return ForDerivatives([&](Launcher& of) { of.Bind(param, data, shape, companions); });
 }
@@ -210,22 +204,9 @@ void Launcher::NoteMemory(ParamId param, const void* data, uint64_t bytes) {
   recorded_in_ = 0;
 }
 
-void Launcher::NoteCompanions(ParamId param, bool has_gradient, bool has_dual) {
-  if (derivative().mode != proto::AUTODIFF_NONE) return;
-  NoteCompanion(param, has_gradient, gradient_.get(), &missed_gradients_);
-  NoteCompanion(param, has_dual, with_duals_.get(), &missed_duals_);
-}
-
-void Launcher::NoteCompanion(ParamId param, bool has_companion, const Launcher* derivative,
-                             std::vector<ParamId>* missed) {
-  missed->erase(std::remove(missed->begin(), missed->end(), param), missed->end());
-  if (!has_companion) return;
-  if (derivative != nullptr && derivative->derivative().CompanionOf(param).has_value()) return;
-  missed->push_back(param);
-}
-
 absl::Status Launcher::CheckArguments() {
   if (!error_.ok()) return error_;
+  if (derivative().mode != proto::AUTODIFF_NONE) RETURN_IF_ERROR(CheckMissed());
   if (missing_ == 0) return CheckApart();
   size_t i = 0;
   // There is one: `missing_` counts those that are not set.
@@ -239,9 +220,18 @@ absl::Status Launcher::CheckArguments() {
   if (params.mode == proto::AUTODIFF_NONE || slot.param < first) {
     return absl::FailedPreconditionError(absl::StrCat("parameter ", slot.param, " is not set"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "parameter ", params.of[slot.param - first].number(), " is bound to memory without a ",
-      params.mode == proto::AUTODIFF_FORWARD ? "dual" : "gradient"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("parameter ", params.of[slot.param - first].number(),
+                   " is bound to memory without a ", is_forward() ? "dual" : "gradient"));
+}
+
+// Without this check, derivatives would lack a part, without a word.
+absl::Status Launcher::CheckMissed() const {
+  if (missed_.empty()) return absl::OkStatus();
+  const char* what = is_forward() ? "dual" : "gradient";
+  return absl::FailedPreconditionError(
+      absl::StrCat("parameter ", missed_.front().number(), " is bound to memory with a ", what,
+                   ", but CompileSettings::", what, "s does not list it"));
 }
 
 // The compiler takes a write to one parameter of a derivative for no write to another one.
@@ -269,11 +259,11 @@ absl::Status Launcher::CheckApart() {
 }
 
 absl::Status Launcher::CheckRecordable() {
-  if (derivative().mode == proto::AUTODIFF_FORWARD) {
+  if (is_forward()) {
     return absl::FailedPreconditionError("a tape cannot record a launch with duals");
   }
-  RETURN_IF_ERROR(CheckMissed(missed_gradients_, "gradient"));
   if (gradient_ != nullptr) return gradient_->CheckArguments();
+  RETURN_IF_ERROR(CheckMissed());
   if (first_tree_slot_ == static_cast<int>(arguments_.size())) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "a tape cannot record the launch: its kernel has trees and no gradient");
@@ -319,16 +309,14 @@ absl::Status Launcher::Run(int max_threads) {
 }
 
 absl::Status Launcher::RunGradient(int max_threads) {
-  return RunDerivative(gradient_.get(), missed_gradients_, "gradient", max_threads);
+  return RunDerivative(gradient_.get(), "gradient", max_threads);
 }
 
 absl::Status Launcher::RunWithDuals(int max_threads) {
-  return RunDerivative(with_duals_.get(), missed_duals_, "dual", max_threads);
+  return RunDerivative(with_duals_.get(), "dual", max_threads);
 }
 
-absl::Status Launcher::RunDerivative(Launcher* derivative, const std::vector<ParamId>& missed,
-                                     const char* what, int max_threads) {
-  RETURN_IF_ERROR(CheckMissed(missed, what));
+absl::Status Launcher::RunDerivative(Launcher* derivative, const char* what, int max_threads) {
   if (derivative != nullptr) return derivative->Run(max_threads);
   return absl::FailedPreconditionError(
       absl::StrCat("the instance was made without ", what, "s (CompileSettings::", what, "s)"));

@@ -28,6 +28,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
@@ -112,6 +113,7 @@ class Launcher {
   };
 
   const DerivativeParams& derivative() const;
+  bool is_forward() const { return derivative().mode == proto::AUTODIFF_FORWARD; }
 
   // OK if the launch has all its arguments, and those of a derivative do not overlap.
   absl::Status CheckArguments();
@@ -119,8 +121,9 @@ class Launcher {
   absl::Status CheckRecordable();
   void RecordOn(Tape* tape, int max_threads);
   absl::Status Launch(int max_threads);
-  absl::Status RunDerivative(Launcher* derivative, const std::vector<ParamId>& missed,
-                             const char* what, int max_threads);
+  // OK if nothing is in missed_.
+  absl::Status CheckMissed() const;
+  static absl::Status RunDerivative(Launcher* derivative, const char* what, int max_threads);
 
   template <typename T>
   Launcher& SetSlot(ParamId param, uint32_t element, T value);
@@ -133,10 +136,9 @@ class Launcher {
   void PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape);
   // Of a derivative: notes what the parameter is bound to.
   void NoteMemory(ParamId param, const void* data, uint64_t bytes);
-  // Notes whether the derivatives miss a companion of what is bound to `param`.
-  void NoteCompanions(ParamId param, bool has_gradient, bool has_dual);
-  static void NoteCompanion(ParamId param, bool has_companion, const Launcher* derivative,
-                            std::vector<ParamId>* missed);
+  // `param` is bound to memory that has a gradient (in forward mode a dual), or has none. Returns
+  // the parameter to bind that to, if the kernel is a derivative and takes it.
+  absl::optional<ParamId> TakeCompanion(ParamId param, bool exists);
   // Calls `set` for the launchers of the derivatives.
   Launcher& ForDerivatives(absl::FunctionRef<void(Launcher&)> set);
 
@@ -153,8 +155,9 @@ class Launcher {
 
   // Derivatives. Null if the instance has none.
   std::unique_ptr<Launcher> gradient_, with_duals_;
-  // Parameters bound to memory with a companion that the derivative does not take.
-  std::vector<ParamId> missed_gradients_, missed_duals_;
+  // Parameters bound to memory with a gradient (in forward mode a dual) that the kernel does not
+  // take.
+  std::vector<ParamId> missed_;
   // Of a derivative.
   std::vector<BoundMemory> memory_;
   bool is_apart_ = false;     // CheckApart has passed since the last change of memory_

@@ -160,7 +160,9 @@ TEST_F(TapeTest, RefusesLaunchesWhoseGradientsItWouldMiss) {
   EXPECT_EQ(tape.Record(run),
             absl::FailedPreconditionError("parameter 0 is bound to memory with a gradient, but "
                                           "CompileSettings::gradients does not list it"));
-  EXPECT_TRUE(absl::IsFailedPrecondition(launch.RunGradient()));
+  EXPECT_EQ(launch.RunGradient(),
+            absl::FailedPreconditionError(
+                "the instance was made without gradients (CompileSettings::gradients)"));
   EXPECT_TRUE(tape.Record([&] {
                     const TapePause pause;
                     return launch.Run();

@@ -72,10 +72,14 @@ def test_saxpy_through_daemon_disk_and_private_worker(kiln):
     assert "protobuf" in objects and "LLVM" not in objects and "grpc" not in objects
 
 
-def test_throw_learns_through_daemon_disk_and_private_worker(kiln):
+def test_throw_learns_through_daemon_disk_and_private_worker(kiln, other, tmp_path):
     learned = "loss 0.0000, velocity (2.457, 6.808)\n"
+    carried = tmp_path / "throw.manifest"
+    assert output(kiln, THROW, KILN_MANIFEST=str(carried)) == learned
     assert output(kiln, THROW) == learned
-    assert output(kiln, THROW) == learned
+    report = json.loads(other("warm", "--json", carried).stdout)
+    assert (report["misses"], report["failed"]) == (4, 0), "two kernels and their gradients"
+    assert output(other, THROW) == learned
     kiln("cache", "clear", "-y")
     assert output(kiln, THROW, KILN_SERVER="off") == learned
 

@@ -126,6 +126,33 @@ TEST(GradientsTest, OfATape) {
   }
 }
 
+TEST(GradientsTest, NoCompanionIsMissed) {
+  const auto x = *Field<double>::Create({4}, {}, Companions::kGradAndDual);
+  KernelBuilder b;
+  const ParamId from = b.AddStorageParam(x.storage()), to = b.AddStorageParam(x.storage());
+  const NodeNumber loop = *b.BeginStructFor(from, {});
+  const NodeNumber i = *b.LoopIndex(loop, 0);
+  EXPECT_TRUE(b.Store(*b.Global(to, {i}), *b.Load(*b.Global(from, {i}))).ok());
+  EXPECT_TRUE(b.End().ok());
+  const InstanceOutcome made = Make(&b, "copy", {from}, {to});
+  ASSERT_NE(made.instance, nullptr);
+  const auto y = *Field<double>::Create({4}, {}, Companions::kGradAndDual);
+  Launcher launch(made.instance), alone(made.instance->derivatives().gradient);
+  launch.Bind(from, x).Bind(to, y);
+  alone.Bind(from, x).Bind(to, y);
+  EXPECT_EQ(launch.Run(), absl::OkStatus());
+  const absl::Status missed = absl::FailedPreconditionError(
+      "parameter 1 is bound to memory with a gradient, but CompileSettings::gradients does not "
+      "list it");
+  EXPECT_EQ(launch.RunGradient(), missed);
+  EXPECT_EQ(alone.Run(), missed);
+  EXPECT_EQ(Tape().Record([&] { return launch.Run(); }), missed);
+  EXPECT_EQ(launch.RunWithDuals(),
+            absl::FailedPreconditionError(
+                "parameter 0 is bound to memory with a dual, but CompileSettings::duals does not "
+                "list it"));
+}
+
 TEST(GradientsTest, ATapeRefusesGradientsOfOverwrittenValues) {
   const auto x = *Field<double>::Create({5}, {2}, Companions::kGrad);
   const auto total = *Field<double>::Create({}, {}, Companions::kGrad);
