@@ -13,7 +13,7 @@
 #include "runtime/grain.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
-#include "runtime/tape.h"
+#include "runtime/thread_tape.h"
 #include "runtime/tree/tree.h"
 
 namespace kiln {
@@ -100,17 +100,17 @@ uint64_t TapeNumber(const KilnContext* ctx) {
   std::atomic<uint64_t>& number = static_cast<Launched*>(ctx->launch)->tape_number;
   uint64_t known = number.load(std::memory_order_relaxed);
   if (known != 0) return known;
-  const uint64_t made = Tape::NextLaunch();
+  const uint64_t made = ThreadTape::NextLaunch();
   return number.compare_exchange_strong(known, made, std::memory_order_relaxed) ? made : known;
 }
 
 uint8_t* TapePush(const KilnContext* ctx, uint64_t bytes) {
-  return Tape::OfThread().Push(TapeNumber(ctx), bytes);
+  return ThreadTape::OfThread().Push(TapeNumber(ctx), bytes);
 }
 
-uint8_t* TapeTop(const KilnContext*, uint64_t bytes) { return Tape::OfThread().Top(bytes); }
+uint8_t* TapeTop(const KilnContext*, uint64_t bytes) { return ThreadTape::OfThread().Top(bytes); }
 
-void TapePop(const KilnContext*, uint64_t bytes) { Tape::OfThread().Pop(bytes); }
+void TapePop(const KilnContext*, uint64_t bytes) { ThreadTape::OfThread().Pop(bytes); }
 
 constexpr KilnRuntime kRuntime = {&Print,      &Fail,     &Activate, &ActivateChunk,
                                   &Deactivate, &TapePush, &TapeTop,  &TapePop};

@@ -1,4 +1,4 @@
-#include "runtime/tape.h"
+#include "runtime/thread_tape.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,26 +25,26 @@ uint64_t FindLimit() {
 
 }  // namespace
 
-Tape& Tape::OfThread() {
-  static thread_local Tape tape;
+ThreadTape& ThreadTape::OfThread() {
+  static thread_local ThreadTape tape;
   return tape;
 }
 
-uint64_t Tape::NextLaunch() {
+uint64_t ThreadTape::NextLaunch() {
   static std::atomic<uint64_t> launches{0};
   return ++launches;
 }
 
-uint64_t Tape::Limit() {
+uint64_t ThreadTape::Limit() {
   static const uint64_t limit = FindLimit();
   return limit;
 }
 
-Tape::~Tape() {
+ThreadTape::~ThreadTape() {
   if (memory_ != nullptr) munmap(memory_, limit_);
 }
 
-void Tape::Reserve() {
+void ThreadTape::Reserve() {
   limit_ = Limit();
   void* memory = mmap(nullptr, limit_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,7 +55,7 @@ void Tape::Reserve() {
   }
 }
 
-uint8_t* Tape::Push(uint64_t launch, uint64_t bytes) {
+uint8_t* ThreadTape::Push(uint64_t launch, uint64_t bytes) {
   if (memory_ == nullptr) Reserve();
   if (launch_ != launch) {
     launch_ = launch;
@@ -68,7 +68,7 @@ uint8_t* Tape::Push(uint64_t launch, uint64_t bytes) {
   return pushed;
 }
 
-void Tape::Pop(uint64_t bytes) {
+void ThreadTape::Pop(uint64_t bytes) {
   used_ -= bytes;
   if (used_ > 0 || most_ <= kKept) return;
   madvise(memory_ + kKept, most_ - kKept, MADV_DONTNEED);

@@ -4,24 +4,24 @@
 // what is beyond a fixed amount.
 //
 // Thread safety: each thread has its own tape.
-#ifndef KILN_RUNTIME_TAPE_H_
-#define KILN_RUNTIME_TAPE_H_
+#ifndef KILN_RUNTIME_THREAD_TAPE_H_
+#define KILN_RUNTIME_THREAD_TAPE_H_
 
 #include <cstdint>
 
 namespace kiln {
 
-class Tape {
+class ThreadTape {
  public:
   // The calling thread's.
-  static Tape& OfThread();
+  static ThreadTape& OfThread();
   // A number for a launch that uses tapes.
   static uint64_t NextLaunch();
 
-  Tape() = default;
-  Tape(const Tape&) = delete;
-  Tape& operator=(const Tape&) = delete;
-  ~Tape();
+  ThreadTape() = default;
+  ThreadTape(const ThreadTape&) = delete;
+  ThreadTape& operator=(const ThreadTape&) = delete;
+  ~ThreadTape();
 
   // So many new bytes, a multiple of 8; null if they exceed the limit. What another launch left,
   // which did not end its tasks, is dropped.
@@ -46,4 +46,4 @@ class Tape {
 
 }  // namespace kiln
 
-#endif  // KILN_RUNTIME_TAPE_H_
+#endif  // KILN_RUNTIME_THREAD_TAPE_H_

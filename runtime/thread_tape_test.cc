@@ -1,4 +1,4 @@
-#include "runtime/tape.h"
+#include "runtime/thread_tape.h"
 
 #include <thread>
 
@@ -10,9 +10,9 @@ namespace {
 constexpr uint64_t kMegabyte = 1 << 20;
 constexpr uint64_t kLimit = 80 * kMegabyte;  // as the BUILD file sets it
 
-TEST(Tape, IsAStack) {
-  Tape tape;
-  const uint64_t launch = Tape::NextLaunch();
+TEST(ThreadTape, IsAStack) {
+  ThreadTape tape;
+  const uint64_t launch = ThreadTape::NextLaunch();
   uint8_t* first = tape.Push(launch, 16);
   first[15] = 7;
   uint8_t* second = tape.Push(launch, 8);
@@ -25,10 +25,10 @@ TEST(Tape, IsAStack) {
   EXPECT_EQ(tape.Push(launch, 8), first);
 }
 
-TEST(Tape, RefusesWhatExceedsTheLimit) {
-  Tape tape;
-  const uint64_t launch = Tape::NextLaunch();
-  EXPECT_EQ(Tape::Limit(), kLimit);
+TEST(ThreadTape, RefusesWhatExceedsTheLimit) {
+  ThreadTape tape;
+  const uint64_t launch = ThreadTape::NextLaunch();
+  EXPECT_EQ(ThreadTape::Limit(), kLimit);
   EXPECT_EQ(tape.Push(launch, kLimit + 8), nullptr);
   EXPECT_EQ(tape.Push(launch, ~uint64_t{7}), nullptr);
   ASSERT_NE(tape.Push(launch, kLimit - 8), nullptr);
@@ -36,17 +36,17 @@ TEST(Tape, RefusesWhatExceedsTheLimit) {
   EXPECT_NE(tape.Push(launch, 8), nullptr);
 }
 
-TEST(Tape, DropsWhatAFailedLaunchLeft) {
-  Tape tape;
-  uint8_t* left = tape.Push(Tape::NextLaunch(), kLimit);
+TEST(ThreadTape, DropsWhatAFailedLaunchLeft) {
+  ThreadTape tape;
+  uint8_t* left = tape.Push(ThreadTape::NextLaunch(), kLimit);
   ASSERT_NE(left, nullptr);
-  EXPECT_EQ(tape.Push(Tape::NextLaunch(), kLimit), left);
+  EXPECT_EQ(tape.Push(ThreadTape::NextLaunch(), kLimit), left);
 }
 
 // Freshly committed pages are zero.
-TEST(Tape, GivesBackLargeAmounts) {
-  Tape tape;
-  const uint64_t launch = Tape::NextLaunch();
+TEST(ThreadTape, GivesBackLargeAmounts) {
+  ThreadTape tape;
+  const uint64_t launch = ThreadTape::NextLaunch();
   uint8_t* bytes = tape.Push(launch, kLimit);
   bytes[0] = bytes[kLimit - 1] = 1;
   tape.Pop(kLimit);
@@ -55,10 +55,10 @@ TEST(Tape, GivesBackLargeAmounts) {
   EXPECT_EQ(bytes[kLimit - 1], 0);
 }
 
-TEST(Tape, EachThreadHasItsOwn) {
-  Tape* mine = &Tape::OfThread();
-  EXPECT_EQ(mine, &Tape::OfThread());
-  std::thread([&] { EXPECT_NE(mine, &Tape::OfThread()); }).join();
+TEST(ThreadTape, EachThreadHasItsOwn) {
+  ThreadTape* mine = &ThreadTape::OfThread();
+  EXPECT_EQ(mine, &ThreadTape::OfThread());
+  std::thread([&] { EXPECT_NE(mine, &ThreadTape::OfThread()); }).join();
 }
 
 }  // namespace
