@@ -1,7 +1,9 @@
 """Checks the dependencies between rooms (docs/architecture.md) by queries to Bazel."""
 
 import ast
+import collections
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -70,6 +72,27 @@ def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
     inside = ("absl/synchronization/", "absl/base/call_once.h")
     ours = [f for f in files if not f.name.endswith("_test.cc")]
     assert not [f for f in ours if any(i in f.read_text() for i in inside)]
+
+
+@pytest.mark.parametrize(
+    "rooms",
+    [
+        ("common", "runtime", "client_cpp", "client_py/native"),
+        ("common", "server/compiler", "server/worker"),
+        ("common", "server/cache", "server/daemon", "server/events", "server/front"),
+    ],
+)
+def test_no_program_has_two_classes_of_one_name(rooms):
+    """The linker would take the functions of one for those of the other, without a word."""
+    declared = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: : [^;{]*)? \{", re.M)
+    found = collections.defaultdict(list)
+    for header in (h for room in rooms for h in (ROOT / room).rglob("*.h")):
+        text = header.read_text()
+        namespace = re.search(r"^namespace ([\w:]+)", text, re.M)
+        for name in declared.findall(text):
+            found[namespace and namespace[1], name].append(header)
+    assert len(found) > 50
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 
 # --- The Python package: its imports, including those inside functions
