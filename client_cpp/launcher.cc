@@ -269,14 +269,12 @@ absl::Status Launcher::CheckRecordable() {
       "a tape cannot record the launch: its kernel has trees and no gradient");
 }
 
-void Launcher::RecordOn(Tape* tape, int max_threads) {
-  if (recorded_in_ != tape->recording()) {
-    for (const BoundMemory& bound : memory_) {
-      if (bound.is_companion) tape->AddMemory(bound.range);
-    }
-    recorded_in_ = tape->recording();
+void Launcher::NoteGradientsOn(Tape* tape) {
+  if (recorded_in_ == tape->recording()) return;
+  for (const BoundMemory& bound : memory_) {
+    if (bound.is_companion) tape->AddMemory(bound.range);
   }
-  tape->Add(instance_, arguments_, max_threads);
+  recorded_in_ = tape->recording();
 }
 
 absl::Status Launcher::Launch(int max_threads) {
@@ -294,6 +292,8 @@ absl::Status Launcher::Run(int max_threads) {
   Tape* const tape = Tape::Active();
   if (tape == nullptr || derivative().mode == proto::AUTODIFF_REVERSE) {
     RETURN_IF_ERROR(CheckArguments());
+    Tape* const paused = Tape::Paused();
+    if (paused != nullptr && gradient_ != nullptr) gradient_->NoteGradientsOn(paused);
     return Launch(max_threads);
   }
   absl::Status status = CheckArguments();
@@ -303,7 +303,8 @@ absl::Status Launcher::Run(int max_threads) {
   if (!status.ok()) {
     tape->Fail(status);
   } else if (gradient_ != nullptr) {
-    gradient_->RecordOn(tape, max_threads);
+    gradient_->NoteGradientsOn(tape);
+    tape->Add(gradient_->instance_, gradient_->arguments_, max_threads);
   }
   return status;
 }

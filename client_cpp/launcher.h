@@ -119,7 +119,8 @@ class Launcher {
   absl::Status CheckArguments();
   absl::Status CheckApart();
   absl::Status CheckRecordable();
-  void RecordOn(Tape* tape, int max_threads);
+  // Of a gradient: tells the tape which memory it clears.
+  void NoteGradientsOn(Tape* tape);
   absl::Status Launch(int max_threads);
   // OK if nothing is in missed_.
   absl::Status CheckMissed() const;

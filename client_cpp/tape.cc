@@ -14,17 +14,25 @@
 namespace kiln {
 namespace {
 
-thread_local Tape* active = nullptr;
+// The tape whose body the thread runs.
+struct Running {
+  Tape* tape = nullptr;
+  bool is_paused = false;
+};
+thread_local Running running;
 
 std::atomic<uint64_t> recordings{0};
 
-// Makes `tape` this thread's, also where the body throws.
+// Makes `tape` this thread's until the end of the body, also where it throws.
 class Activation {
  public:
-  explicit Activation(Tape* tape) { active = tape; }
-  ~Activation() { active = nullptr; }
+  explicit Activation(Tape* tape) : before_(std::exchange(running, {tape, false})) {}
+  ~Activation() { running = before_; }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
+
+ private:
+  const Running before_;
 };
 
 absl::Status CheckLoss(const DenseField& loss) {
@@ -38,16 +46,17 @@ absl::Status CheckLoss(const DenseField& loss) {
 }
 
 absl::Status CheckNotNested() {
-  if (active == nullptr) return absl::OkStatus();
+  if (Tape::Active() == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError("a tape within the body of another one");
 }
 
 }  // namespace
 
-Tape* Tape::Active() { return active; }
+Tape* Tape::Active() { return running.is_paused ? nullptr : running.tape; }
+Tape* Tape::Paused() { return running.is_paused ? running.tape : nullptr; }
 
-TapePause::TapePause() : paused_(std::exchange(active, nullptr)) {}
-TapePause::~TapePause() { active = paused_; }
+TapePause::TapePause() : was_paused_(std::exchange(running.is_paused, true)) {}
+TapePause::~TapePause() { running.is_paused = was_paused_; }
 
 absl::Status Tape::Run(const DenseField& loss, Body body) {
   RETURN_IF_ERROR(CheckLoss(loss));

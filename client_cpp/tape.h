@@ -66,7 +66,8 @@ class Tape {
   // arrays must outlive Gradients. Fails as `body` does, or as the first launch that failed, and
   // then records nothing; FailedPrecondition within the body of another tape.
   absl::Status Record(Body body);
-  // Sets the gradients to which the recorded launches are bound to zero.
+  // Sets the gradients to which the launches of the body are bound to zero, also if they are not
+  // recorded because of a TapePause.
   void ClearGradients();
   // Runs the gradients of the recorded launches, the last one first. FailedPrecondition unless
   // something was recorded since the last call, and, with the names of the kernels, if a gradient
@@ -75,27 +76,27 @@ class Tape {
   absl::Status Gradients();
 
   // In a body: has Gradients call `gradient` at this place, for launches that a TapePause leaves
-  // out.
+  // out. Gradients that only `gradient` uses it clears itself.
   void Add(std::function<absl::Status()> gradient);
 
   // The number of recorded launches and functions.
   size_t size() const { return calls_.size(); }
 
-  // For launchers. The tape whose body this thread runs; null if there is none.
+  // For launchers. The tape whose body this thread runs, and which records (Active) or is paused
+  // (Paused); null if there is none.
   static Tape* Active();
+  static Tape* Paused();
   // A number for each recording, never 0.
   uint64_t recording() const { return recording_; }
   // Adds a launch: its gradient, and the slots with which that runs.
   void Add(std::shared_ptr<const Instance> gradient, absl::Span<const uint64_t> arguments,
            int max_threads);
-  // Adds memory of gradients that ClearGradients clears.
+  // Adds memory of a gradient that ClearGradients clears.
   void AddMemory(MemoryRange gradient) { gradients_.push_back(gradient); }
   // A launch of the body failed, or could not be recorded.
   void Fail(const absl::Status& status);
 
  private:
-  friend class TapePause;
-
   struct Call {
     std::shared_ptr<const Instance> gradient;  // null: a function
     size_t first;                              // argument, or the function
@@ -116,7 +117,7 @@ class Tape {
   bool is_recorded_ = false;
 };
 
-// While it exists, the tape of this thread records nothing.
+// While it exists, the tape of this thread records nothing, and the thread may run another one.
 class TapePause {
  public:
   TapePause();
@@ -125,7 +126,7 @@ class TapePause {
   TapePause& operator=(const TapePause&) = delete;
 
  private:
-  Tape* const paused_;
+  const bool was_paused_;
 };
 
 }  // namespace kiln

@@ -174,6 +174,28 @@ TEST_F(TapeTest, RefusesLaunchesWhoseGradientsItWouldMiss) {
   EXPECT_EQ(tape.size(), 0u) << "a constant to every loss";
 }
 
+TEST_F(TapeTest, APauseLeavesLaunchesOutButClearsTheirGradients) {
+  Launcher launch(WithGradient("k", "print_each"));
+  launch.Bind(ParamId(0), x_);
+  x_grad_.Fill(7);
+  Tape tape, inner;
+  const auto body = [&]() -> absl::Status {
+    const TapePause pause;
+    EXPECT_TRUE(launch.Run().ok());
+    EXPECT_TRUE(inner.Record([&] { return launch.Run(); }).ok());
+    const TapePause again;
+    tape.Add([&] {
+      EXPECT_EQ(x_grad_[0], 0);
+      return launch.RunGradient();
+    });
+    return launch.Run();
+  };
+  EXPECT_EQ(Printed([&] { EXPECT_TRUE(tape.Run(loss_, body).ok()); }), "k ");
+  EXPECT_EQ(tape.size(), 1u);
+  EXPECT_EQ(inner.size(), 1u);
+  EXPECT_EQ(Tape::Paused(), nullptr);
+}
+
 TEST_F(TapeTest, RecordsTheArgumentsOfEachLaunch) {
   Launcher launch(WithGradient("k", "bump"));
   int64_t memory[2] = {0, 0};
