@@ -19,7 +19,7 @@ MOST_MEAN = 3.0
 def kiln():
     with tempfile.TemporaryDirectory() as home:
         found = harness.run_json([*KILN, PROGRAM, "kiln"], {"KILN_HOME": home})
-        harness.run_quietly([str(harness.ROOT / "kiln"), "daemon", "stop", "--home", home])
+        harness.stop_daemon(home)
     return found
 
 

@@ -89,6 +89,17 @@ def run_quietly(command):
     subprocess.run(command, check=False, capture_output=True, timeout=60)
 
 
+def stop_daemon(home):
+    """Ends the daemon of a directory, if there is one."""
+    subprocess.run(
+        [ROOT / "kiln", "stop"],
+        check=False,
+        capture_output=True,
+        env=environment({"KILN_HOME": str(home)}),
+        timeout=60,
+    )
+
+
 def wall(command, env=None, timeout=600):
     """The seconds from the start of a process to its end, as the caller sees them."""
     start = time.perf_counter()

@@ -31,7 +31,7 @@ def built():
 def with_home(command):
     with tempfile.TemporaryDirectory() as home:
         found = harness.run_json(command, {"KILN_HOME": home})
-        harness.run_quietly([str(harness.ROOT / "kiln"), "daemon", "stop", "--home", home])
+        harness.stop_daemon(home)
     return found
 
 
