@@ -590,8 +590,60 @@ absl::StatusOr<NodeNumber> KernelBuilder::MemberAddress(NodeNumber address, int 
 
 absl::StatusOr<NodeNumber> KernelBuilder::Load(NodeNumber address) {
   RETURN_IF_ERROR(CheckAddress(address));
+  const bool is_stopped = IsStopped(node(address));
+  const std::string* text;
+  if (const NodeNumber marks = MarksAt(address, &text); marks != NodeNumber() && !is_stopped) {
+    const NodeNumber one = CastUnchecked(ConstFloat(1, proto::F32), TypeOf(marks));
+    Append(proto::STORE, {}, {marks, one});
+  }
   const NodeNumber value = Append(proto::LOAD, TypeOf(address), {address});
-  return IsStopped(node(address)) ? StopGradient(value) : value;
+  return is_stopped ? StopGradient(value) : value;
+}
+
+absl::Status KernelBuilder::CheckOverwrites(ParamId of, ParamId marks, const std::string& text) {
+  RETURN_IF_ERROR(CheckParam(of, proto::Param::PARAM_STORAGE));
+  RETURN_IF_ERROR(CheckParam(marks, proto::Param::PARAM_STORAGE));
+  if (params_[of].type != params_[marks].type || NumIndices(of) != NumIndices(marks)) {
+    return Misuse("marks of another type or with other indices than what they mark");
+  }
+  marks_[of] = {marks, text};
+  return absl::OkStatus();
+}
+
+NodeNumber KernelBuilder::MarksAt(NodeNumber address, const std::string** text) {
+  if (marks_.empty()) return {};
+  proto::Node at = node(address);
+  if (at.kind() == proto::GLOBAL) {
+    const auto found = marks_.find(ParamId(static_cast<uint32_t>(at.index())));
+    if (found == marks_.end()) return {};
+    at.set_index(found->second.first.number());
+    *text = &found->second.second;
+  } else if (at.kind() == proto::ELEMENT || at.kind() == proto::MEMBER) {
+    const NodeNumber base = NumberOfNode(current_.id, NodeId(at.operands(0)));
+    const NodeNumber marks = MarksAt(base, text);
+    if (marks == NodeNumber()) return {};
+    at.set_operands(0, NodeInFunction(marks).number());
+  } else {
+    return {};
+  }
+  const NodeNumber made = Append(at.kind(), TypeId(at.type()), {});
+  *mutable_node(made) = std::move(at);
+  return made;
+}
+
+absl::Status KernelBuilder::AssertUnmarked(NodeNumber address) {
+  const std::string* text;
+  const NodeNumber marks = MarksAt(address, &text);
+  if (marks == NodeNumber()) return absl::OkStatus();
+  NodeNumber mark = Append(proto::LOAD, TypeOf(marks), {marks});
+  if (types_[TypeOf(mark)].IsTensor()) {
+    ASSIGN_OR_RETURN(mark, Reduce(proto::OP_ADD, mark));
+  }
+  ASSIGN_OR_RETURN(const NodeNumber is_unmarked,
+                   Binary(proto::OP_EQ, mark, ConstFloat(0, proto::F32)));
+  proto::Format format;
+  format.add_pieces()->set_text(*text);
+  return Assert(is_unmarked, {}, format).status();
 }
 
 void KernelBuilder::StopGradientsOf(std::vector<ParamId> storages) {
@@ -628,6 +680,7 @@ absl::Status KernelBuilder::Store(NodeNumber address, NodeNumber value) {
   if (!CheckCast(TypeOf(value), type, types_).ok()) {
     return Refuse(kCannotAssign, types_.Name(TypeOf(value)), types_.Name(type));
   }
+  RETURN_IF_ERROR(AssertUnmarked(address));
   Append(proto::STORE, {}, {address, CastUnchecked(value, type)});
   return absl::OkStatus();
 }
@@ -642,6 +695,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::Atomic(proto::Op op, NodeNumber addres
     return Refuse(kUnsupportedOperands, FindOp(op)->spelling,
                   StrCat("'", types_.Name(type), "' and '", types_.Name(TypeOf(value)), "'"));
   }
+  RETURN_IF_ERROR(AssertUnmarked(address));
   const NodeNumber made = Append(proto::ATOMIC, type, {address, CastUnchecked(value, type)});
   mutable_node(made)->set_op(op);
   return made;

@@ -123,6 +123,10 @@ class KernelBuilder {
   // From here on, and until the next call, loads of these storage parameters are constants for
   // derivatives.
   void StopGradientsOf(std::vector<ParamId> storages);
+  // From here on, a load from storage parameter `of` sets the same element of `marks` to 1, and a
+  // store or an atomic asserts that it is 0, failing with `text`. Loads that are constants for
+  // derivatives set nothing. Requires: both have elements of one float type, and equal indices.
+  absl::Status CheckOverwrites(ParamId of, ParamId marks, const std::string& text);
   absl::Status Store(NodeNumber address, NodeNumber value);  // casts (and broadcasts) the value
   absl::StatusOr<NodeNumber> Atomic(proto::Op op, NodeNumber address,
                                     NodeNumber value);  // old value
@@ -248,6 +252,9 @@ class KernelBuilder {
   absl::StatusOr<std::pair<proto::Storage*, uint32_t>> Companions(ParamId of, ParamId companion);
   // Whether the address is in a storage whose gradients are stopped.
   bool IsStopped(const proto::Node& address) const;
+  // See CheckOverwrites. The address of the marks of what is at `address`; none without them.
+  NodeNumber MarksAt(NodeNumber address, const std::string** text);
+  absl::Status AssertUnmarked(NodeNumber address);
   // One integer per dimension of `shape`; constants must be within it.
   absl::Status CheckTensorIndices(TypeId tensor, absl::Span<const NodeNumber> indices) const;
   absl::Status CheckIntegers(absl::Span<const NodeNumber> indices) const;
@@ -287,8 +294,9 @@ class KernelBuilder {
     TypeId type;  // of the value, or of an element
     int num_indices;
   };
-  IdVector<ParamId, ParamInfo> params_;  // the kernel's
-  std::vector<ParamId> stopped_;         // see StopGradientsOf
+  IdVector<ParamId, ParamInfo> params_;                                  // the kernel's
+  std::vector<ParamId> stopped_;                                         // see StopGradientsOf
+  absl::flat_hash_map<ParamId, std::pair<ParamId, std::string>> marks_;  // see CheckOverwrites
 };
 
 }  // namespace kiln

@@ -66,6 +66,31 @@ class Builder : public testing::Test {
   proto::SourceMap map_;
 };
 
+TEST_F(Builder, LoadsMarkAndWritesCheckTheMarks) {
+  const ParamId marks = b_.AddStorageParam(Field());
+  const ParamId vector_marks = b_.AddStorageParam(Field("scalar: F32 shape: 3"));
+  EXPECT_FALSE(b_.CheckOverwrites(x_, vector_marks, "").ok());
+  ASSERT_TRUE(b_.CheckOverwrites(x_, marks, "x is overwritten").ok());
+  ASSERT_TRUE(b_.CheckOverwrites(v_, vector_marks, "v is overwritten").ok());
+  const NodeNumber x = *b_.Global(x_, {I32(0)});
+  ASSERT_TRUE(b_.Load(x).ok());
+  ASSERT_TRUE(b_.Store(x, F32(2)).ok());
+  const NodeNumber last = I32(2);
+  const NodeNumber v = *b_.Element(*b_.Global(v_, {I32(1)}), {last});
+  ASSERT_TRUE(b_.Atomic(proto::OP_ATOMIC_ADD, v, F32(2)).ok());
+  const NodeNumber free = *b_.Local(b_.ScalarType(proto::F32));
+  ASSERT_TRUE(b_.Store(free, F32(2)).ok());
+  const auto unit = Finish();
+  EXPECT_EQ(Listing(unit, 0),
+            "1 const; 2 global 1; 3 global 1; 4 const; 5 store 3 4; 6 load 2; "
+            "7 const; 8 global 1; 9 load 8; 10 const; 11 binary 9 10; 12 assert 11; 13 store 2 7; "
+            "14 const; 15 const; 16 global 15; 17 element 16 14; 18 const; 19 global 15; "
+            "20 element 19 14; 21 load 20; 22 const; 23 binary 21 22; 24 assert 23; "
+            "25 atomic 17 18; 26 local; 27 const; 28 store 26 27");
+  EXPECT_EQ(map_.formats().at(12).pieces(0).text(), "x is overwritten");
+  EXPECT_EQ(map_.formats().at(24).pieces(0).text(), "v is overwritten");
+}
+
 TEST_F(Builder, ExampleOfTheHeader) {
   const NodeNumber loop = *b_.BeginStructFor(x_, {});
   const NodeNumber i = *b_.LoopIndex(loop, 0);

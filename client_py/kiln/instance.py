@@ -108,6 +108,7 @@ def _transform(kernel, args, specs):
 
         ctx = BuildContext(builder, cfg, kernel.__name__)
         ctx.autodiff = kernel.autodiff
+        ctx.is_validated = kernel.is_validated
         bound = _build(kernel, ctx, args, specs)
     for text in ctx.warnings:
         runtime._warn(text)

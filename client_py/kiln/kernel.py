@@ -38,6 +38,7 @@ class Kernel(_native.KernelBase):
     """The result of `@ti.kernel`. In a class it is a method."""
 
     autodiff = autodiff.NONE
+    is_validated = False  # whether it checks that it overwrites nothing that was read
     _mode = "NONE"  # the name of the same in lang.enums.AutodiffMode
 
     def __init__(self, fn):
@@ -301,6 +302,11 @@ class Kernel(_native.KernelBase):
         """The kernel of the duals; see Dual."""
         return self._derivative(Dual)
 
+    @property
+    def _validated(self):
+        """The kernel that checks accesses; see Validated."""
+        return self._derivative(Validated)
+
     def _derivative(self, kind):
         found = self._derivatives.get(kind)
         if found is None:
@@ -337,6 +343,19 @@ class Derivative(Kernel):
         super().__init__(primal.__wrapped__)
         self.source = primal.source
         self._set_derivative()
+
+
+class Validated(Kernel):
+    """Computes what its primal computes, and checks that no element of a field with a gradient is
+    overwritten after it was read: the gradient would read it again. Debug mode only."""
+
+    grad = None
+    is_validated = True
+    _mode = "VALIDATION"
+
+    def __init__(self, primal):
+        super().__init__(primal.__wrapped__)
+        self.source = primal.source
 
 
 class Gradient(Derivative):

@@ -149,6 +149,10 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
   c.def("set_gradient",
         [](KernelBuilder& b, ParamId of, ParamId gradient) { Get(b.SetGradient(of, gradient)); });
   c.def("set_dual", [](KernelBuilder& b, ParamId of, ParamId dual) { Get(b.SetDual(of, dual)); });
+  c.def("check_overwrites",
+        [](KernelBuilder& b, ParamId of, ParamId marks, const std::string& text) {
+          Get(b.CheckOverwrites(of, marks, text));
+        });
   c.def("add_tree", [](KernelBuilder& b, const TreeObject& tree) {
     return b.AddTree(tree.layout().DescribeTree());
   });

@@ -22,8 +22,19 @@ def clear_all_gradients(gradient_type=SNodeGradType.ADJOINT):
     """
     kind = _NAMES.get(gradient_type)
     snode.materialize()
+    if kind is not None:
+        _clear(kind)
+
+
+def clear_marks():
+    """Forgets what validated kernels have read."""
+    snode.materialize()
+    _clear("_marks")
+
+
+def _clear(kind):
     for field in placed_fields():
-        found = None if kind is None else companion(field, kind)
+        found = companion(field, kind)
         if found is not None:
             found.fill(0.0)
 

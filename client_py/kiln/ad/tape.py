@@ -11,7 +11,7 @@ from ..diagnostics import say
 from ..printing import positions_of
 from .afterwards import restore_now
 from .check import GradChecker
-from .companions import clear_all_gradients, is_field
+from .companions import clear_all_gradients, clear_marks, is_field
 
 
 class Tape:
@@ -19,8 +19,9 @@ class Tape:
 
     loss: a field with one element, an ndarray or a tensor; with a gradient. None: the program sets
     gradients itself and calls `grad()`. clear_gradients: whether to clear the gradients of all
-    fields first. validation: marks the kernels as validated; checks of elements are not there yet,
-    and a warning says so. grad_check: a list of fields of f64, whose gradients are compared with
+    fields first. validation: whether to check, element by element, that no kernel overwrites what
+    an earlier one, or itself, has read from a field with a gradient; a launch that does raises
+    TaichiAssertionError. Only in debug mode; otherwise a warning says so. grad_check: a list of fields of f64, whose gradients are compared with
     finite differences; raises AssertionError if they differ. access: what happens if a gradient
     needs values that the kernel of a later call may have overwritten: "warn", "error" (a
     RuntimeError) or "ignore".
@@ -56,10 +57,8 @@ class Tape:
         if access not in ("warn", "error", "ignore"):
             raise say.unknown_access(access=access)
         self.access = access
-        if validation:
-            debug = runtime.cfg.debug
-            text = say.validation_checks_no_elements() if debug else say.validation_without_debug()
-            warnings.warn(text, Warning, stacklevel=2)
+        if validation and not runtime.cfg.debug:
+            warnings.warn(say.validation_without_debug(), Warning, stacklevel=2)
         if grad_check:
             if not isinstance(grad_check, list):
                 raise say.grad_check_is_no_list()
@@ -85,6 +84,8 @@ class Tape:
             self._start_ndarray()
         else:
             self._start_tensor()
+        if self.validation:
+            clear_marks()
         _native.watch_calls(_Validated(self.calls) if self.validation else self.calls)
         return self
 
@@ -206,6 +207,11 @@ def gradient_of(func):
 _NONE = object()
 
 
+def _checking(kernel):
+    """The kernel with checks of its accesses. Only debug mode has the marks for them."""
+    return getattr(kernel, "_validated", kernel) if runtime.cfg.debug else kernel
+
+
 class _Validated:
     """What watches the calls under a tape with `validation`."""
 
@@ -219,7 +225,7 @@ class _Validated:
     def __call__(self, kernel, args, kwargs):
         _native.watch_calls(None)
         try:
-            result = kernel(*args, **kwargs)
+            result = _checking(kernel)(*args, **kwargs)
         finally:
             _native.watch_calls(self)
         self.append((kernel, kernel._recorded(args, kwargs)))

@@ -1,9 +1,12 @@
 """`field.snode.ptr`: the reference's native SNode, of which programs ask what gradients it has."""
 
-from .. import runtime
 from .misc import SNodeGradType
 
-_TYPES = {"grad": SNodeGradType.ADJOINT, "dual": SNodeGradType.DUAL}
+_TYPES = {
+    "grad": SNodeGradType.ADJOINT,
+    "dual": SNodeGradType.DUAL,
+    "_marks": SNodeGradType.ADJOINT_CHECKBIT,
+}
 
 
 class SNodePointer:
@@ -35,7 +38,7 @@ class SNodePointer:
 
     def has_adjoint_checkbit(self):
         """Whether a tape with `validation` checks the accesses to the field."""
-        return bool(runtime.cfg.debug) and self.has_adjoint()
+        return self._has("_marks")
 
     def _has(self, kind):
         found = getattr(self._node._field, kind) if self.is_place() else None

@@ -35,7 +35,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         print(x.shape, x[1, 2])  # prints: (2, 3) 5.0
     """
 
-    _is_companion = ""  # "grad" or "dual" if it is that of another field
+    _is_companion = ""  # "grad", "dual" or "_marks" if it is that of another field
     element_members = None
     dtype = None  # each object sets its own
     _component_types = None  # types of the components, if they differ because of quantised ones
@@ -122,6 +122,11 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     @property
     def dual(self):
         return self._companion("dual")
+
+    @property
+    def _marks(self):
+        """1 where a validated kernel has read since the tape began."""
+        return self._companion("_marks")
 
     def _companion(self, kind):
         if not self.dtype.is_float or self._is_companion:
@@ -255,7 +260,10 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             self._materialize()
         if self._parts:
             return ctx.param_of(self._parts[0][0])
-        return ctx.bind_storage(self, self._storage)
+        param = ctx.bind_storage(self, self._storage)
+        if ctx.is_validated:
+            ctx.check_overwrites(self, param)
+        return param
 
     def _loops_densely(self):
         """Whether loops run over all elements although kernels access them through their tree."""

@@ -275,6 +275,17 @@ class SNode(AnySNode, metaclass=Public):
             if companion is not None and companion._places[node._component] is None:
                 node._parent._place_component(companion, node._component, node._offset)
 
+    def _place_marks(self):
+        """Places the marks of every field with a gradient in the same cells as the field: tapes
+        validate kernels in debug mode."""
+        for node in list(self._walk()):
+            field = node._field if node._kind.is_place else None
+            grad = None if field is None else field._companions.get("grad")
+            if grad is None or grad._places[node._component] is None:
+                continue
+            if not field._is_quantised() and field._marks._places[node._component] is None:
+                node._parent._place_component(field._marks, node._component, node._offset)
+
     # --- inspecting
 
     @property
@@ -568,6 +579,8 @@ class FieldsBuilder(metaclass=Public):
             raise say.fieldsbuilder_finalized()
 
     def _finalize(self):
+        if runtime.cfg.debug and not self.empty:
+            self.root._place_marks()
         nodes = [] if self.empty else list(self.root._walk())
         for node in nodes:
             if not node._kind.is_place and not node._children:

@@ -41,6 +41,10 @@ ROWS = {
         "`state` of ti.ad.checkpoint must be a list of the fields and ndarrays that a step takes "
         "over from the one before",
     ),
+    "breaks_the_access_rule": (
+        str,
+        "Breaks the global data access rule. Snode {title} is overwritten unexpectedly.",
+    ),
     "companion_below_other_snodes": (
         TaichiCompilationError,
         "'{name}' must be placed below sparse SNodes if and only if {title} is",
@@ -238,12 +242,6 @@ ROWS = {
     "unknown_access": (
         ValueError,
         'Tape(access={access!r}): expected "warn", "error" or "ignore"',
-    ),
-    "validation_checks_no_elements": (
-        str,
-        "Tape(validation=True) does not check accesses to single elements yet. A kernel that "
-        "overwrites what its gradient needs is an error; what one kernel reads and a later one "
-        "overwrites is not found.",
     ),
     "validation_without_debug": (
         str,

@@ -86,6 +86,7 @@ class BuildContext:
         self.warnings = []  # texts for the kernel to show
         self.emitted_warnings = []  # shown while transforming: (text, file, line)
         self.trace = None  # trace.Trace, if the kernel may get a warm record
+        self.is_validated = False  # whether it checks what it overwrites
         self.autodiff = 0  # how the kernel is differentiated (AutodiffMode of proto/kernel.proto)
         self.stopped = ()  # parameters whose loads in the current block are constants
         # parallel: the number of the parallel loop around the current position, 0 outside of any.
@@ -385,13 +386,22 @@ class BuildContext:
 
     # --- derivatives
 
+    def check_overwrites(self, field, param):
+        """Makes the kernel check the accesses to a field that has marks."""
+        marks = field._marks
+        if self.trace is not None:
+            self.trace.attribute(field, "_marks", marks, self.trace.describe.objects[0])
+        if marks is not None and None not in marks._places:
+            text = say.breaks_the_access_rule(title=field._name)
+            self.builder.check_overwrites(param, self.param_of(marks), text)
+
     def is_memory(self, value):
         """Whether a value is a field or an array, rather than an element of one."""
         return value.__class__ is ArrayArgument or isinstance(value, AnyField)
 
     def stop_gradients(self, value):
         """Makes loads of a field or array constants until `restore_stopped`."""
-        if self.autodiff:
+        if self.autodiff or self.is_validated:
             fields = [value] if value.__class__ is ArrayArgument else leaves(value)
             self.restore_stopped((*self.stopped, *map(self.param_of, fields)))
 

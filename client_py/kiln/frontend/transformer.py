@@ -239,7 +239,7 @@ class Transformer:
         """Transforms a block at whose end `ti.stop_grad` of a field ends."""
         ctx = self.ctx
         stopped = ctx.stopped
-        if ctx.autodiff:
+        if ctx.autodiff or ctx.is_validated:
             self.stop_gradients(statements)
         self.block(statements)
         ctx.restore_stopped(stopped)

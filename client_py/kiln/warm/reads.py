@@ -23,7 +23,7 @@ from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
 
 # Attributes of Kiln's objects that kernels read and that descriptions do not cover.
-_FIELD = frozenset("shape dtype n m ndim element_shape grad dual snode".split())
+_FIELD = frozenset("shape dtype n m ndim element_shape grad dual _marks snode".split())
 _NO_ATTRIBUTE = object()
 
 

@@ -227,6 +227,8 @@ def _path(kernel, session):
     kind = b"method" if kernel.in_class else b"function"
     if kernel.autodiff:
         kind += bytes([kernel.autodiff])
+    if kernel.is_validated:
+        kind += b"validated"
     name = _native.sha256(environment + fingerprint + kind).hex()
     return session.home, f"warm/{name[:2]}/{name[2:]}"
 

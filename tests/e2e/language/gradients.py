@@ -716,11 +716,26 @@ def validation_without_debug_mode(show):
 
 @case(debug=True, differs="checks of `Tape(validation=True)`")
 def validation_in_debug_mode(show):
-    (loss,) = scalars(1)
-    with warnings.catch_warnings(record=True) as shown:
-        warnings.simplefilter("always")
-        ti.ad.Tape(loss, validation=True)
-    show([(w.category.__name__, str(w.message)) for w in shown])
+    x, loss = scalars(2)
+
+    @ti.kernel
+    def use():
+        loss[None] += x[None] * 3
+
+    @ti.kernel
+    def change():
+        x[None] += 1
+
+    def overwritten():
+        with ti.ad.Tape(loss, validation=True):
+            use()
+            change()
+
+    show.error(overwritten)
+    with ti.ad.Tape(loss, validation=True):
+        change()
+        use()
+    show(x.grad[None])
 
 
 @case(debug=True)
