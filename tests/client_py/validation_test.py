@@ -1,4 +1,4 @@
-"""`Tape(validation=True)`: no element of a field with a gradient is overwritten after it was read."""
+"""`Tape(validation=True)`: no element of a field with a gradient changes after it was read."""
 
 import pytest
 
