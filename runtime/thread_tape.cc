@@ -13,7 +13,9 @@ namespace {
 // An empty tape keeps this much memory for the next launch.
 constexpr uint64_t kKept = uint64_t{64} << 20;
 
-uint64_t FindLimit() {
+std::atomic<uint64_t> given_limit{0};  // 0: none
+
+uint64_t DefaultLimit() {
   if (const char* set = std::getenv("KILN_TAPE_MB")) {
     const uint64_t megabytes = std::strtoull(set, nullptr, 10);
     if (megabytes > 0) return megabytes << 20;
@@ -36,12 +38,19 @@ uint64_t ThreadTape::NextLaunch() {
 }
 
 uint64_t ThreadTape::Limit() {
-  static const uint64_t limit = FindLimit();
-  return limit;
+  static const uint64_t by_default = DefaultLimit();
+  const uint64_t given = given_limit.load(std::memory_order_relaxed);
+  return given > 0 ? given : by_default;
 }
 
-ThreadTape::~ThreadTape() {
+void ThreadTape::SetLimit(uint64_t bytes) { given_limit.store(bytes, std::memory_order_relaxed); }
+
+ThreadTape::~ThreadTape() { Release(); }
+
+void ThreadTape::Release() {
   if (memory_ != nullptr) munmap(memory_, limit_);
+  memory_ = nullptr;
+  most_ = 0;
 }
 
 void ThreadTape::Reserve() {
@@ -56,11 +65,12 @@ void ThreadTape::Reserve() {
 }
 
 uint8_t* ThreadTape::Push(uint64_t launch, uint64_t bytes) {
-  if (memory_ == nullptr) Reserve();
   if (launch_ != launch) {
     launch_ = launch;
     used_ = 0;
+    if (limit_ != Limit()) Release();
   }
+  if (memory_ == nullptr) Reserve();
   if (bytes > limit_ - used_) return nullptr;
   uint8_t* pushed = memory_ + used_;
   used_ += bytes;

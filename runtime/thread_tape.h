@@ -30,15 +30,18 @@ class ThreadTape {
   uint8_t* Top(uint64_t bytes) { return memory_ + used_ - bytes; }
   void Pop(uint64_t bytes);
 
-  // The most bytes of a tape: a quarter of the machine's memory, shared by a thread for each of its
-  // CPUs. KILN_TAPE_MB sets another limit.
+  // The most bytes of a tape: what SetLimit said, or else KILN_TAPE_MB, or else a quarter of the
+  // machine's memory, shared by a thread for each of its CPUs.
   static uint64_t Limit();
+  // Sets the limit for launches to come; 0: the default. Thread-safe.
+  static void SetLimit(uint64_t bytes);
 
  private:
   void Reserve();
+  void Release();
 
   uint8_t* memory_ = nullptr;
-  uint64_t limit_ = 0;  // of what is reserved
+  uint64_t limit_ = 0;  // the bytes at `memory_`
   uint64_t used_ = 0;
   uint64_t most_ = 0;    // since the tape was last empty
   uint64_t launch_ = 0;  // whose bytes these are

@@ -36,6 +36,21 @@ TEST(ThreadTape, RefusesWhatExceedsTheLimit) {
   EXPECT_NE(tape.Push(launch, 8), nullptr);
 }
 
+TEST(ThreadTape, TakesANewLimitAtTheNextLaunch) {
+  ThreadTape tape;
+  const uint64_t launch = ThreadTape::NextLaunch();
+  ASSERT_NE(tape.Push(launch, 8), nullptr);
+  ThreadTape::SetLimit(kMegabyte);
+  EXPECT_EQ(ThreadTape::Limit(), kMegabyte);
+  EXPECT_NE(tape.Push(launch, kMegabyte), nullptr);
+  const uint64_t next = ThreadTape::NextLaunch();
+  EXPECT_EQ(tape.Push(next, kMegabyte + 8), nullptr);
+  EXPECT_NE(tape.Push(next, kMegabyte), nullptr);
+  ThreadTape::SetLimit(0);
+  EXPECT_EQ(ThreadTape::Limit(), kLimit);
+  EXPECT_NE(tape.Push(ThreadTape::NextLaunch(), kMegabyte + 8), nullptr);
+}
+
 TEST(ThreadTape, DropsWhatAFailedLaunchLeft) {
   ThreadTape tape;
   uint8_t* left = tape.Push(ThreadTape::NextLaunch(), kLimit);

@@ -433,6 +433,9 @@ def watcher() -> Any: ...  # what watches calls; None: nothing
 def check_fields(wanted: bool) -> None: ...  # whether the next launch calls `_miss`, which checks
 def set_threads(n: int) -> None: ...  # threads per launch; 0: all
 def set_seed(seed: int) -> None: ...
+def set_tape_limit(bytes: int) -> None:
+    """Of each thread's tape; 0: the default."""
+
 def default_threads() -> int: ...
 def host_target() -> str: ...
 def dashboard_path(home: str) -> str:

@@ -85,6 +85,9 @@ def init(
         return _FrontEndOptions()
     _native.set_threads(int(cfg.cpu_max_num_threads))
     _native.set_seed(int(cfg.random_seed))
+    if not cfg.ad_tape_GB >= 0:
+        raise say.tape_limit_is_negative(value=cfg.ad_tape_GB)
+    _native.set_tape_limit(int(cfg.ad_tape_GB * 2**30))
     if cfg.cpu_max_num_threads == 0:
         cfg.cpu_max_num_threads = _native.default_threads()
     if cfg.kernel_profiler:

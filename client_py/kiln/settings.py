@@ -9,6 +9,7 @@ from . import _native, arch
 # effect in Kiln are accepted and stored.
 OPTIONS = {
     "ad_stack_size": 0,
+    "ad_tape_GB": 0.0,
     "advanced_optimization": True,
     "allow_nv_shader_extension": True,
     "auto_mesh_local_default_occupacy": 4,
@@ -120,7 +121,14 @@ class Config:
         self.__dict__.update(_default_types)
 
     def __dir__(self):
-        hidden = ("cpu_level", "snode_memory_GB", "dynamic_index", "packed", *FRONT_END)
+        hidden = (
+            "ad_tape_GB",
+            "cpu_level",
+            "snode_memory_GB",
+            "dynamic_index",
+            "packed",
+            *FRONT_END,
+        )
         names = ("arch", "default_fp", "default_ip", "default_up", *OPTIONS)
         return sorted(set(names).difference(hidden))
 

@@ -26,6 +26,7 @@
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/cpu_device.h"
 #include "runtime/random.h"
+#include "runtime/thread_tape.h"
 
 namespace py = pybind11;
 
@@ -76,6 +77,7 @@ PYBIND11_MODULE(_native, m) {
     throw py::error_already_set();
   }
   m.def("set_seed", &kiln::SetRandomSeed);
+  m.def("set_tape_limit", &kiln::ThreadTape::SetLimit);
   py::list targets;
   for (const kiln::Target target : kiln::CompiledTargets()) targets.append(target.text());
   m.attr("TARGETS") = py::tuple(targets);

@@ -21,7 +21,7 @@ ROWS = {
     "tape_is_full": (
         str,
         "The gradient's tape has no room for {count} more iterations of this loop, of {size} bytes "
-        "each. KILN_TAPE_MB sets the most megabytes of a thread's tape",
+        "each. `ti.init(ad_tape_GB=…)` sets the most gigabytes of a thread's tape",
     ),
     "loop_visits_inactive_cells": (
         str,

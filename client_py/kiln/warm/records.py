@@ -28,7 +28,7 @@ _LARGE = 8 << 20  # bytes of one file
 _KEPT_FILES = 8192  # files of records and recorded kernels
 # Settings that affect neither the front end nor the code.
 _WITHOUT_EFFECT = frozenset(
-    "cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
+    "ad_tape_GB cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
     "offline_cache_cleaning_factor offline_cache_cleaning_policy offline_cache_file_path "
     "offline_cache_max_size_of_files num_compile_threads timeline device_memory_GB "
     "device_memory_fraction gdb_trigger print_full_traceback print_ir print_accessor_ir "
