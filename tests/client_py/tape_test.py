@@ -205,6 +205,40 @@ def test_a_fill_in_forward_mode(ti):
     assert y.dual[None] == 2
 
 
+def test_forward_mode_of_several_fields(ti):
+    x, y, z = (ti.field(ti.f32, (), needs_dual=True) for _ in range(3))
+    v = ti.Vector.field(2, ti.f32, 2, needs_dual=True)
+
+    @ti.kernel
+    def k():
+        z[None] = x[None] * y[None] + v[1][0] * x[None]
+
+    x[None], y[None], v[1] = 2, 3, [5, 0]
+    with ti.ad.FwdMode(loss=z, param=[x, y]):
+        k()
+    assert z.dual[None] == 3 + 2 + 5
+    with ti.ad.FwdMode(loss=z, param=(x, v), seed=[[1], [0, 0, 10, 0]]) as mode:
+        k()
+    assert z.dual[None] == 3 + 5 + 20 and mode.seed == [[1], [0, 0, 10, 0]]
+    assert v.dual.to_numpy().sum() == 0
+
+
+def test_forward_mode_of_a_sparse_field(ti):
+    """A direction makes only those cells active that it changes."""
+    x, loss = ti.field(ti.f32), ti.field(ti.f32, (), needs_dual=True)
+    ti.root.pointer(ti.ij, 4).place(x, x.dual, offset=(-2, 0))
+
+    @ti.kernel
+    def k():
+        for i, j in x:
+            loss[None] += x[i, j] * 3 + 1
+
+    x[-1, 2] = 1
+    with ti.ad.FwdMode(loss=loss, param=x, seed=[0] * 6 + [2] + [0] * 9):
+        k()
+    assert (loss[None], loss.dual[None]) == (4, 6)
+
+
 def test_replaced_functions_in_forward_mode_have_no_duals(ti):
     x, y = (ti.field(ti.f32, (), needs_dual=True) for _ in range(2))
 

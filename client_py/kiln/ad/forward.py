@@ -10,12 +10,13 @@ from .companions import clear_all_gradients
 
 
 class FwdMode:
-    """Computes how fields change along a direction of one of them.
+    """Computes how fields change along a direction of one of them, or of several.
 
     loss: a field, or a list of fields, whose derivatives the program wants; they are in `loss.dual`
-    afterwards. param: the field that changes. seed: the direction, a flat list with one number for
-    each element of `param`; may be left out if that has one element. clear_gradients: whether to
-    clear the duals of all fields first.
+    afterwards. param: the field that changes, or a list of them. seed: the direction, a flat list
+    with one number for each component of `param`; of several fields, a list of such lists. May be
+    left out if each field has one element. clear_gradients: whether to clear the duals of all
+    fields first.
 
     Raises RuntimeError without a seed, and AssertionError for one of another length.
 
@@ -53,36 +54,31 @@ class FwdMode:
         snode.materialize()
         if not isinstance(self.loss, (list, tuple)):
             self.loss = [self.loss]
-        for field in (*self.loss, self.param):
+        self._params = self.param if isinstance(self.param, (list, tuple)) else [self.param]
+        for field in (*self.loss, *self._params):
             if not isinstance(field, Field):
                 raise say.forward_mode_of_no_field(kind=type(field).__name__)
             if companion(field, "dual") is None:
                 raise say.field_without_dual(title=field._title())
-        self.seed = self._checked_seed()
+        seeds = self._checked_seeds()
         if self.clear_gradients:
             clear_all_gradients(SNodeGradType.DUAL)
-        self._set_seed(self.seed)
+        for field, numbers in zip(self._params, seeds):
+            _set_seed(field, numbers)
         _native.watch_calls(_Dualised(self))
         return self
 
-    def _checked_seed(self):
-        count = self.param._num_components
-        for extent in self.param.shape:
-            count *= extent
-        if self.seed is None or len(self.seed) == 0:
-            if count != 1:
-                raise say.forward_mode_without_seed()
-            return [1.0]
-        if len(self.seed) != count:
-            raise say.seed_of_other_length(got=len(self.seed), count=count)
-        return list(self.seed)
-
-    def _set_seed(self, numbers):
-        import numpy as np
-
-        dual = self.param.dual
-        shape = self.param.shape + self.param.element_shape
-        dual.from_numpy(np.array(numbers, self.param.dtype.numpy_name).reshape(shape))
+    def _checked_seeds(self):
+        """A flat list for each field that changes."""
+        if self.param is not self._params:
+            self.seed = _checked_seed(self.param, self.seed)
+            return [self.seed]
+        if self.seed is None:
+            self.seed = [None] * len(self._params)
+        if len(self.seed) != len(self._params):
+            raise say.seeds_of_other_number(got=len(self.seed), count=len(self._params))
+        self.seed = list(map(_checked_seed, self._params, self.seed))
+        return self.seed
 
     def insert(self, func):
         """Marks a kernel as one that computes derivatives until the block ends.
@@ -103,12 +99,43 @@ class FwdMode:
 
     def clear_seed(self):
         """Sets the dual of `param` to zero; the end of the block does so."""
-        self.param.dual.fill(0.0)
+        for field in self._params:
+            field.dual.fill(0.0)
 
     def __exit__(self, kind, error, traceback):
         _native.watch_calls(None)
         self.clear_seed()
         self.recover_kernels()
+
+
+def _checked_seed(field, seed):
+    count = field._num_components
+    for extent in field.shape:
+        count *= extent
+    if seed is None or len(seed) == 0:
+        if count != 1:
+            raise say.forward_mode_without_seed()
+        return [1.0]
+    if len(seed) != count:
+        raise say.seed_of_other_length(got=len(seed), count=count)
+    return list(seed)
+
+
+def _set_seed(field, numbers):
+    import numpy as np
+
+    shape = field.shape + field.element_shape
+    seed = np.array(numbers, field.dtype.numpy_name).reshape(shape)
+    if field._places[0]._first_sparse() is None:
+        field.dual.from_numpy(seed)
+        return
+    # Cells that the program has not made active stay so, unless they have a part in the direction.
+    offset = field._places[0]._offset or (0,) * len(field.shape)
+    axes = tuple(range(len(field.shape), seed.ndim))
+    for cell in np.argwhere(np.any(seed != 0, axis=axes)):
+        value = seed[tuple(cell)]
+        index = tuple(int(i) + first for i, first in zip(cell, offset))
+        field.dual[index] = value.tolist() if axes else float(value)
 
 
 class _Dualised:

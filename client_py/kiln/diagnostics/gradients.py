@@ -173,6 +173,10 @@ ROWS = {
         AssertionError,
         "`seed` has {got} numbers, but `param` has {count}",
     ),
+    "seeds_of_other_number": (
+        AssertionError,
+        "`seed` has {got} lists, but `param` names {count} fields",
+    ),
     "step_overwrites_sparse_field": (
         RuntimeError,
         "a step of ti.ad.checkpoint overwrites {title} after one of its kernels has used it. Only "
@@ -187,6 +191,10 @@ ROWS = {
     "tape_not_entered": (
         AssertionError,
         "Before evaluating gradients tape must be entered.",
+    ),
+    "tape_limit_is_negative": (
+        ValueError,
+        "ad_tape_GB={value}: expected a number of gigabytes, or 0",
     ),
     "tapes_do_not_nest": (
         RuntimeError,

@@ -808,6 +808,9 @@ def forward_mode_refuses(show):
 
     show.error(enter, y, x, seed=[1])
     show.error(enter, y, 3)
+    show.error(enter, y, [x, y], seed=[[1, 1, 1]])
+    show.error(enter, y, [x, y], seed=[[1, 1, 1], [1]])
+    show.error(enter, y, [x, y])
     show.error(enter, ti.field(ti.f32, 3), x, seed=[1, 1, 1])
     show.error(ti.ad.FwdMode(y, x).recover_kernels)
 
@@ -1001,6 +1004,30 @@ def tape_without_room(show):
     show.error(k.grad, 2_000_000_000)
     k.grad(1)
     show(x.grad[None])
+
+
+@case(differs="tapes of loops")
+def limits_by_an_option(show):
+    for limit in (-1.0, float("nan")):
+        show.error(ti.init, ti.cpu, ad_tape_GB=limit)
+    for limit in (2**-8, 2**-6, 0):
+        ti.init(ti.cpu, ad_tape_GB=limit)
+        x, loss = scalars(2)
+
+        @ti.kernel
+        def k():
+            for _ in range(1):
+                y = x[None]
+                for step in range(1_500_000):
+                    y = y * y * x[None]
+                loss[None] += y
+
+        x[None] = 1
+        loss.grad[None] = 1
+        if limit == 2**-8:
+            show.error(k.grad)
+        else:
+            k.grad()
 
 
 @case(differs="tapes of loops")
