@@ -30,22 +30,31 @@ def run(ti, name, text, options):
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     ti.init(arch=ti.cpu, log_level=ti.ERROR, default_fp=ti.f64, **options)
-    made = {"needs_grad": True, "needs_dual": True}
-    shapes = {"x": generator.N, "y": generator.N, "z": generator.N, "total": 1, "top": 1}
-    fields = {n: ti.field(ti.f64, shape, **made) for n, shape in shapes.items()}
-    module = {"__name__": file, "ti": ti, **fields}
+    seed = int(name.removeprefix("program"))
+    kinds, active = generator.places(seed)
+    data = make(ti, kinds)
+    x, y, z, total, top = (data[name] for name in ("x", "y", "z", "total", "top"))
+    module = {"__name__": file, "ti": ti, **data}
     exec(compile(text, file, "exec"), module)
     kernel = ti.kernel(module["kernel"])
-    values, of_y, of_z, direction = generator.inputs(int(name.removeprefix("program")))
-    x, y, z, total, top = fields.values()
-    fill(x, values)
+    arguments = [0.75, *(data[name] for name in "xy" if kinds[name] == "array")]
+    values, of_y, of_z, direction = generator.inputs(seed)
+    for i in active:
+        x[i] = values[i]
     top.fill(generator.LOW)
-    kernel(0.75)
-    fill(y.grad, of_y)
+    kernel(*arguments)
+    for i in active_cells(ti, y, kinds["y"]):
+        y.grad[i] = of_y[i]
     fill(z.grad, of_z)
     total.grad[0] = top.grad[0] = 1.0
-    kernel.grad(0.75)
+    kernel.grad(*arguments)
     gradient = [x.grad[i] for i in range(generator.N)]
+    if "array" in kinds.values():
+        return {"gradient": gradient, "dual": None}
+    if kinds["y"] in generator.SPARSE:
+        y.snode.parent().deactivate_all()
+        if kinds["y"] == "blocks":
+            y.snode.parent(2).deactivate_all()
     for field in (y, z, total):
         field.fill(0)
     top.fill(generator.LOW)
@@ -54,6 +63,54 @@ def run(ti, name, text, options):
     dual = total.dual[0] + top.dual[0]
     dual += sum(of_y[i] * y.dual[i] + of_z[i] * z.dual[i] for i in range(generator.N))
     return {"gradient": gradient, "dual": dual}
+
+
+def make(ti, kinds):
+    """The fields and arrays by name."""
+    made = {"needs_grad": True, "needs_dual": True}
+    shapes = {"z": generator.N, "total": 1, "top": 1}
+    data = {name: ti.field(ti.f64, shape, **made) for name, shape in shapes.items()}
+    members = {name: ti.f64 for name in "xy" if kinds[name] == "struct"}
+    if members:
+        s = ti.Struct.field(members, shape=generator.N, **made)
+        data["s"] = s
+        data.update((name, s.get_member_field(name)) for name in members)
+    for name in "xy":
+        if kinds[name] == "array":
+            data[name] = ti.ndarray(ti.f64, generator.N, needs_grad=True)
+        elif kinds[name] != "struct":
+            data[name] = ti.field(ti.f64)
+            cells = place(ti, kinds[name])
+            cells.place(data[name], data[name].grad, data[name].dual)
+    return data
+
+
+def place(ti, kind):
+    if kind == "pointer":
+        return ti.root.pointer(ti.i, generator.N)
+    if kind == "blocks":
+        blocks = ti.root.pointer(ti.i, generator.N // generator.BLOCK)
+        return blocks.dense(ti.i, generator.BLOCK)
+    if kind == "bitmasked":
+        return ti.root.bitmasked(ti.i, generator.N)
+    if kind == "dynamic":
+        return ti.root.dynamic(ti.i, generator.N)
+    return ti.root.dense(ti.i, generator.N)
+
+
+def active_cells(ti, field, kind):
+    """The indices of active cells. Writes to others would make them active."""
+    if kind not in generator.SPARSE:
+        return range(generator.N)
+    found = ti.field(ti.i32, generator.N)
+
+    @ti.kernel
+    def find(field: ti.template(), found: ti.template()):
+        for i in field:
+            found[i] = 1
+
+    find(field, found)
+    return [i for i in range(generator.N) if found[i]]
 
 
 def fill(field, values):

@@ -7,6 +7,7 @@ Near a kink or a branch, rounding decides what the derivative is: `Undecided` is
 """
 
 import math
+import types
 
 CLOSE = 1e-7  # values so close that rounding may decide a comparison
 LARGE = 1e6
@@ -83,11 +84,70 @@ class Vector(list):
         super().__init__(x if isinstance(x, Dual) else Dual(float(x)) for x in values)
 
 
+class Cells:
+    """A field or an array in the model: elements, and which of them are active.
+
+    unit: how many cells become active together; 0: as in a dynamic list, those before one, too."""
+
+    def __init__(self, values, active=None, unit=1):
+        self.values = values
+        self.unit = unit
+        self.active = set(range(len(values)) if active is None else active)
+
+    def __getitem__(self, i):
+        return self.values[i] if i in self.active else Dual(0.0)
+
+    def __setitem__(self, i, value):
+        begin = i - i % self.unit if self.unit else 0
+        self.active.update(range(begin, begin + self.unit if self.unit else i + 1))
+        self.values[i] = value
+
+    def __iter__(self):
+        return iter(sorted(self.active))
+
+
+class Members:
+    """A field of structs in the model. members: Cells by name."""
+
+    def __init__(self, members):
+        self.members = members
+
+    def __getitem__(self, i):
+        return _Element(self.members, i)
+
+    def __iter__(self):
+        return iter(next(iter(self.members.values())))
+
+
+class _Element:
+    def __init__(self, members, i):
+        self.__dict__["_at"] = members, i
+
+    def __getattr__(self, name):
+        members, i = self._at
+        return members[name][i]
+
+    def __setattr__(self, name, value):
+        members, i = self._at
+        members[name][i] = value
+
+
+class Types:
+    @staticmethod
+    def ndarray():
+        return None
+
+    @staticmethod
+    def struct(**members):
+        return types.SimpleNamespace
+
+
 class FakeTi:
     """What generated kernels use of the language."""
 
     f64, i32 = "f64", "i32"
     Vector = Vector
+    types = Types
     sin = staticmethod(_function(math.sin, math.cos))
     cos = staticmethod(_function(math.cos, lambda x: -math.sin(x)))
     tanh = staticmethod(_function(math.tanh, lambda x: 1 - math.tanh(x) ** 2))
@@ -132,6 +192,7 @@ class FakeTi:
         return Dual(value_of(x))
 
     @staticmethod
-    @staticmethod
-    def static(x):
-        return x
+    def real_func(f):
+        return f
+
+    func = real_func

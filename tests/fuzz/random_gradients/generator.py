@@ -3,13 +3,18 @@ maximum).
 
 Kernels follow the rules of gradients: what is read is not overwritten later. They have all forms of
 loops, branches on floats and integers, break and continue at any depth, carried floats and
-integers, local vectors by run-time indices, cells that are written and then changed, sums and
-maxima of all iterations, and functions.
+integers, local vectors by run-time indices, local structs, cells that are written and then changed,
+sums and maxima of all iterations, functions, and real functions that return in loops.
+
+x and y are fields, members of a field of structs, ndarrays, or fields in sparse trees, of which
+some cells of x are active. `places` says which.
 """
 
 import random
 
 N = 6
+BLOCK = 3  # cells that become active together, in a tree of blocks
+SPARSE = ("pointer", "blocks", "bitmasked", "dynamic")
 LOW = -100.0  # what `top` is before a kernel
 MAXIMUM = "ti.atomic_max(top[0], "  # the start of a line
 
@@ -17,8 +22,12 @@ MAXIMUM = "ti.atomic_max(top[0], "  # the start of a line
 class Generator:
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.places, _ = places(seed)
         self.lines = []
-        self.floats, self.ints, self.vectors = [], [], []
+        self.floats, self.ints, self.vectors, self.structs = [], [], [], []
+        self.constants, self.functions, self.makers = ["p"], [], []
+        self.in_kernel = True
+        self.returns = None  # what a function returns, if it may return early
         self.names = 0
         self.budget = self.random.randint(4, 18)  # statements
 
@@ -36,19 +45,26 @@ class Generator:
 
     # ---- expressions
 
+    def access(self, name, index):
+        return f"s[{index}].{name}" if self.places[name] == "struct" else f"{name}[{index}]"
+
     def index(self):
-        forms = ["i", f"(i + {self.random.randint(1, 5)}) % {N}"]
+        forms = [str(self.random.randint(0, N - 1))]
+        if self.in_kernel:
+            forms = ["i", f"(i + {self.random.randint(1, 5)}) % {N}"]
         forms += [f"abs({n}) % {N}" for n in self.ints]
         return self.random.choice(forms)
 
     def leaf(self):
-        forms = [f"{self.random.uniform(-2, 2):.3f}", f"x[{self.index()}]", "p"]
-        forms += self.floats * 2
+        forms = [f"{self.random.uniform(-2, 2):.3f}", *self.constants, *self.floats * 2]
+        if self.in_kernel or self.places["x"] != "array":
+            forms.append(self.access("x", self.index()))
+        forms += [f"{s}.{member}" for s in self.structs for member in "ab"]
         forms += [f"{v}[abs({self.integer()}) % 3]" for v in self.vectors]
         return self.random.choice(forms)
 
     def integer(self):
-        forms = [str(self.random.randint(0, 5)), "i", *self.ints]
+        forms = [str(self.random.randint(0, 5)), "i" if self.in_kernel else "n", *self.ints]
         if self.chance(0.3):
             a, b = self.random.choice(forms), self.random.choice(forms)
             return f"({a} {self.random.choice('+-*')} {b})"
@@ -57,7 +73,7 @@ class Generator:
     def float(self, depth=3):
         if depth == 0 or self.chance(0.2):
             return self.leaf()
-        kind = self.random.randrange(12)
+        kind = self.random.randrange(13 if self.functions else 12)
         a, b = self.float(depth - 1), self.float(depth - 1)
         if kind < 5:
             return f"({a} {self.random.choice('+-*')} {b})"
@@ -69,7 +85,9 @@ class Generator:
             return f"({a} / (ti.abs({b}) + 0.7))"
         if kind == 10:
             return f"ti.{self.random.choice(['min', 'max'])}({a}, {b})"
-        return f"ti.select({self.condition(1)}, {a}, {b})"
+        if kind == 11:
+            return f"ti.select({self.condition(1)}, {a}, {b})"
+        return f"{self.random.choice(self.functions)}({a}, {b}, {self.integer()})"
 
     def condition(self, depth=2):
         if self.ints and self.chance(0.4):
@@ -79,14 +97,14 @@ class Generator:
     # ---- statements
 
     def block(self, depth, in_loop):
-        saved = list(self.floats), list(self.ints), list(self.vectors)
+        saved = list(self.floats), list(self.ints), list(self.vectors), list(self.structs)
         for _ in range(self.random.randint(1, 4)):
             self.statement(depth, in_loop)
-        self.floats, self.ints, self.vectors = saved
+        self.floats, self.ints, self.vectors, self.structs = saved
 
     def statement(self, depth, in_loop):
         self.budget -= 1
-        kind = self.random.randrange(14)
+        kind = self.random.randrange(16)
         if kind < 3 or not self.floats:
             name = self.new("t")
             self.put(depth, f"{name} = {self.float()} + 0.0")
@@ -103,6 +121,16 @@ class Generator:
             name = self.new("v")
             self.put(depth, f"{name} = ti.Vector([{', '.join(self.float(1) for _ in 'abc')}])")
             self.vectors.append(name)
+        elif kind == 14:
+            name = self.new("q")
+            made = f"Pair(a={self.float(2)}, b={self.float(2)})"
+            if self.makers and self.chance(0.5):
+                maker = self.random.choice(self.makers)
+                made = f"{maker}({self.float(2)}, {self.float(2)}, {self.integer()})"
+            self.put(depth, f"{name} = {made}")
+            self.structs.append(name)
+        elif kind == 15 and self.returns:
+            self.put(depth, f"if {self.condition()}: return {self.returns()}")
         elif kind == 9 and in_loop:
             self.put(depth, f"if {self.condition()}: {self.random.choice(['break', 'continue'])}")
         elif self.budget > 0 and depth < 6:
@@ -113,8 +141,10 @@ class Generator:
     def change(self, depth):
         if self.vectors and self.chance(0.3):
             target = f"{self.random.choice(self.vectors)}[abs({self.integer()}) % 3]"
-        elif self.chance(0.2):
-            target = "y[i]"
+        elif self.structs and self.chance(0.3):
+            target = f"{self.random.choice(self.structs)}.{self.random.choice('ab')}"
+        elif self.in_kernel and self.chance(0.2):
+            target = self.access("y", "i")
         else:
             target = self.random.choice(self.floats)
         operator = self.random.choice(["=", "+=", "-=", "*="])
@@ -148,23 +178,61 @@ class Generator:
         self.put(depth + 1, f"if {name} > {self.random.randint(1, 5)}: break")
         self.block(depth + 1, True)
 
+    def function(self):
+        """A function of two floats and an integer, which returns a float or a Pair."""
+        is_real, makes_pair = self.chance(0.6), self.chance(0.3)
+        name = self.new("g" if makes_pair else "f")
+
+        def result():
+            return f"Pair(a={self.float(2)}, b={self.float(2)})" if makes_pair else self.float()
+
+        self.in_kernel, self.constants = False, ["a", "b"]
+        self.floats, self.ints, self.vectors, self.structs = [], [], [], []
+        self.returns = result if is_real else None
+        self.budget = self.random.randint(1, 6)
+        self.put(0, "@ti.real_func" if is_real else "@ti.func")
+        returned = "Pair" if makes_pair else "ti.f64"
+        self.put(0, f"def {name}(a: ti.f64, b: ti.f64, n: ti.i32) -> {returned}:")
+        for _ in range(self.random.randint(1, 3)):
+            self.statement(1, False)
+        self.put(1, f"return {result()}")
+        (self.makers if makes_pair else self.functions).append(name)
+
+    def loop(self, name):
+        """A loop over all cells, or over the active ones."""
+        if self.chance(0.5):
+            return f"for i in range({N}):"
+        return f"for i in {'s' if self.places[name] == 'struct' else name}:"
+
     def kernel(self):
-        self.put(0, "def kernel(p: ti.f64):")
-        self.put(1, f"for i in range({N}):")
-        self.put(2, "y[i] = x[i]")
+        self.put(0, "Pair = ti.types.struct(a=ti.f64, b=ti.f64)")
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            self.function()
+        self.in_kernel, self.constants, self.returns = True, ["p"], None
+        self.floats, self.ints, self.vectors, self.structs = [], [], [], []
+        self.budget = self.random.randint(4, 18)
+        arrays = [name for name in "xy" if self.places[name] == "array"]
+        self.put(
+            0, f"def kernel(p: ti.f64{''.join(f', {a}: ti.types.ndarray()' for a in arrays)}):"
+        )
+        self.put(1, self.loop("x"))
+        self.put(2, f"{self.access('y', 'i')} = {self.access('x', 'i')}")
         for _ in range(self.random.randint(2, 5)):
             self.statement(2, False)
         if self.chance(0.8):
-            self.put(2, f"y[i] += {self.float()}")
+            self.put(2, f"{self.access('y', 'i')} += {self.float()}")
         self.put(2, f"total[0] += {self.float()}")
         if self.chance(0.4):
             self.put(2, f"{MAXIMUM}{self.float()})")
         if self.chance(0.5):
-            self.floats, self.ints, self.vectors = [], [], []
-            self.put(1, f"for i in range({N}):")
-            self.put(2, f"total[0] += ti.sin(y[i]) * y[(i + {self.random.randint(0, 5)}) % {N}]")
+            own, other = (
+                self.access("y", index)
+                for index in ("i", f"(i + {self.random.randint(0, 5)}) % {N}")
+            )
+            self.put(1, self.loop("y"))
+            self.put(2, f"total[0] += ti.sin({own}) * {other}")
             if self.chance(0.3):
-                self.put(2, "z[i] = ti.cos(y[i]) + x[i]")
+                self.put(2, f"z[i] = ti.cos({own}) + {self.access('x', 'i')}")
         return "\n".join(self.lines) + "\n"
 
 
@@ -172,7 +240,27 @@ def kernel(seed):
     return Generator(seed).kernel()
 
 
+def places(seed):
+    """({"x": kind, "y": kind}, the indices of x's active cells). A kind is "field", "struct",
+    "array", or one of SPARSE."""
+    r = random.Random(f"places {seed}")
+    kinds = {name: r.choice(["field", "field", "struct", "array", *SPARSE]) for name in "xy"}
+    active = [i for i in range(N) if r.random() < 0.7] or [0]
+    if kinds["x"] not in SPARSE:
+        active = range(N)
+    elif kinds["x"] == "dynamic":
+        active = range(max(active) + 1)
+    elif kinds["x"] == "blocks":
+        active = [i for i in range(N) if i // BLOCK in {k // BLOCK for k in active}]
+    return kinds, list(active)
+
+
 def inputs(seed):
-    """x, the seeds of the gradients of y and z, and a direction in x."""
+    """x, the seeds of the gradients of y and z, and a direction in x. x and the direction are zero
+    where x is not active."""
     r = random.Random(~seed)
-    return [[r.uniform(-1.5, 1.5) for _ in range(N)] for _ in range(4)]
+    values, of_y, of_z, direction = ([r.uniform(-1.5, 1.5) for _ in range(N)] for _ in range(4))
+    active = places(seed)[1]
+    for i in set(range(N)).difference(active):
+        values[i] = direction[i] = 0.0
+    return values, of_y, of_z, direction
