@@ -12,6 +12,9 @@ from .arguments import (
     FLAT,
     ArrayParameter,
     PackParameter,
+    ScalarParameter,
+    StructParameter,
+    TensorParameter,
     annotation_advice,
     has_grad,
     is_numpy,
@@ -119,6 +122,13 @@ class Kernel(_native.KernelBase):
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
         return tuple([p.snapshot(value) for p, value in zip(self.parameters, args)])
+
+    @property
+    def _takes_values(self):
+        """Whether all parameters are numbers, vectors, matrices or structs."""
+        return all(
+            p.kind in (ScalarParameter, TensorParameter, StructParameter) for p in self._leaves
+        )
 
     def _accesses(self, args):
         """[(value, written)] of a recorded call: the fields and arrays that it uses, and whether it

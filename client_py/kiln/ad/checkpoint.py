@@ -117,15 +117,18 @@ class _Loop:
         seen = Observer(inside)
         positions = first_copies(self._n, self._slots)
         try:
+            _native.watch_calls(seen)
             for number in range(self._n):
                 if number in positions:
                     self._copy(number)
-                # What one of them uses, all do.
-                watched = number in (0, self._n - 1)
-                _native.watch_calls(seen if watched else inside)
+                seen.begin_step()
                 self._step(number)
         finally:
             _native.watch_calls(watcher)
+        listed = {key_of(value) for value in self._state}
+        for value in seen.taken_over:
+            if key_of(value) not in listed:
+                raise say.checkpoint_takes_over(title=title_of(value))
         self._used = seen.used
         self._after = Digests([*self._state, *seen.written])
         if inside is None:

@@ -2,7 +2,7 @@
 
 from .. import _native
 from ..data.field import AnyArray, Field
-from ..data.recorded import companion
+from ..data.recorded import COPY_FROM, companion
 from ..diagnostics import say
 from .afterwards import Restored
 from .contents import Contents, is_companion, is_sparse, key_of, title_of
@@ -12,14 +12,16 @@ _FEW = 64  # elements of a field that Python may write one by one
 
 
 class Observer:
-    """Watches calls that no tape records, and collects what they use and write."""
+    """Watches the steps of the forward sweep, and collects what they use and write."""
 
     records = False
 
     def __init__(self, inside=None):
-        self._used = {}
-        self._written = {}
-        self._inside = inside  # what watches the recorded call that the step is a part of
+        """inside: what watches the recorded call that the steps are a part of."""
+        self._inside = inside
+        self._used, self._written, self._taken = {}, {}, {}
+        self._written_anew = set()  # keys of what the present step has written
+        self._known = {}  # kernel -> its accesses, if they are the same in every call
 
     @property
     def used(self):
@@ -29,6 +31,14 @@ class Observer:
     def written(self):
         return list(self._written.values())
 
+    @property
+    def taken_over(self):
+        """What a step reads before it has written it, and another one writes."""
+        return [value for key, value in self._taken.items() if key in self._written]
+
+    def begin_step(self):
+        self._written_anew = set()
+
     def begin_call(self):
         """A function with a gradient of its own begins. Returns what watches inside of it."""
         return self
@@ -36,19 +46,40 @@ class Observer:
     def __call__(self, kernel, args, kwargs):
         if self._inside is not None:
             self._inside.use(kernel, args, kwargs)
-        accesses = _accesses(kernel, args, kwargs)
-        self._used.update((key_of(value), value) for value, _ in accesses)
-        self._written.update((key_of(value), value) for value in _written(accesses))
+        accesses = self._known.get(kernel)
+        if accesses is None:
+            accesses = _accesses(kernel, args, kwargs)
+            if kernel._takes_values:
+                self._known[kernel] = accesses
+        for value, written in accesses:
+            if not written:
+                self._read(value)
+        for value in _written(accesses):
+            self._write(value)
         return _unwatched(kernel, args, kwargs)
 
     def change(self, value):
         """A whole field or array is about to be overwritten."""
         if self._inside is not None:
             self._inside.change(value)
-        self._used[key_of(value)] = self._written[key_of(value)] = value
+        self._write(value)
 
     def append(self, call):
         """A function has run that is no kernel."""
+        function, args = call
+        if function is COPY_FROM:
+            self._read(args[1])
+
+    def _read(self, value):
+        key = key_of(value)
+        self._used[key] = value
+        if key not in self._written_anew:
+            self._taken[key] = value
+
+    def _write(self, value):
+        key = key_of(value)
+        self._used[key] = self._written[key] = value
+        self._written_anew.add(key)
 
 
 class StepRecorder:

@@ -36,6 +36,11 @@ ROWS = {
         TypeError,
         "`state` of ti.ad.checkpoint must name fields and ndarrays, got {kind}",
     ),
+    "checkpoint_takes_over": (
+        RuntimeError,
+        "a step of ti.ad.checkpoint reads {title}, which an earlier step has written. Add it to "
+        "`state`",
+    ),
     "checkpoint_without_state": (
         TypeError,
         "`state` of ti.ad.checkpoint must be a list of the fields and ndarrays that a step takes "

@@ -870,6 +870,7 @@ def mistakes_with_checkpoints(show):
     show.error(run, step, state=[3])
     show.error(run, step, state=[sparse])
     show.error(run, step, state=[x])
+    show.error(run, step, state=[y])
     show.error(run, step, state=[x], first=k)
     show.error(run, with_elements)
     show.error(run, with_sparse)
