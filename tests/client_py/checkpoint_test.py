@@ -621,3 +621,30 @@ def test_fields_of_some_steps(ti):
     model.start()
     ti.ad.check_grad(run, model.loss, [model.x, model.k])
     np.testing.assert_array_equal(every.to_numpy(), after)
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_and_infinite_values(ti):
+    x, y = (ti.field(ti.f32, 3000, needs_grad=True) for _ in range(2))
+    loss = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def double():
+        for i in x:
+            y[i] = 2 * x[i]
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i]
+
+    def step(_):
+        double()
+        x.copy_from(y)
+
+    x.fill(1e30)
+    x[5], x[2000] = np.inf, np.nan
+    with ti.ad.Tape(loss):
+        ti.ad.checkpoint(step, 9, state=[x], slots=2)
+        total()
+    assert (x.grad.to_numpy() == 2.0**9).all()

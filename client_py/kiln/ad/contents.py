@@ -1,5 +1,7 @@
 """Copies of fields and arrays that gradients restore, and digests to compare them by."""
 
+import functools
+
 from ..data.field import Field
 
 _ROUNDING = 1e-6  # the largest relative difference of digests of what is computed in one order
@@ -14,8 +16,10 @@ def whole_of(value):
 
 def key_of(value):
     """Equal for fields and arrays that share memory."""
+    if isinstance(value, Field):
+        return id(whole_of(value))
     interface = getattr(value, "__array_interface__", None)
-    return id(whole_of(value)) if interface is None else interface["data"]
+    return id(value) if interface is None else interface["data"]
 
 
 def distinct(values):
@@ -88,19 +92,39 @@ def _numbers(value, copied=False):
 
 
 def _digest(value):
-    """(a weighted sum of the elements, the sum of their magnitudes)."""
+    """(a weighted sum of the elements, a bound of it)."""
     import numpy as np
 
-    numbers = np.asarray(_numbers(value), np.float64).ravel()
-    numbers = np.nan_to_num(numbers, nan=1e30, posinf=2e30, neginf=-2e30)
-    weights = np.cos(np.arange(_BLOCK)) + 2.0
+    numbers = _numbers(value).ravel()
+    if numbers.dtype.char not in "fd":
+        numbers = numbers.astype(np.float64)
+    with np.errstate(all="ignore"):
+        found = _weighted(numbers)
+        if not np.isfinite(found[1]):
+            numbers = np.nan_to_num(numbers.astype(np.float64), nan=1e30, posinf=2e30, neginf=-2e30)
+            found = _weighted(numbers)
+    return found
+
+
+def _weighted(numbers):
+    import numpy as np
+
+    weights = _weights(numbers.dtype.char)
     count = len(numbers) // _BLOCK * _BLOCK
-    rows = numbers[:count].reshape(-1, _BLOCK) @ weights
-    last = numbers[count:] @ weights[: len(numbers) - count]
-    positions = np.cos(np.arange(len(rows)) * 0.7) + 2.0
-    return float(rows @ positions + last), float(np.abs(numbers).sum())
+    total = float(numbers[count:] @ weights[: len(numbers) - count])
+    if count > 0:
+        rows = (numbers[:count].reshape(-1, _BLOCK) @ weights).astype(np.float64)
+        total += float(rows @ (np.cos(np.arange(len(rows)) * 0.7) + 2.0))
+    return total, float(np.sqrt(float(numbers @ numbers) * len(numbers)))
+
+
+@functools.lru_cache
+def _weights(char):
+    import numpy as np
+
+    return (np.cos(np.arange(_BLOCK)) + 2.0).astype(char)
 
 
 def _distance(one, other):
     size = max(one[1], other[1])
-    return 0.0 if one == other else abs(one[0] - other[0]) / size
+    return 0.0 if one == other else abs(one[0] - other[0]) / max(size, 1e-300)
