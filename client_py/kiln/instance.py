@@ -72,7 +72,7 @@ def make_instance(kernel, args):
         else:
             sources.append(("field", getattr(one, "_bound_storage", one)))
     returns = [return_spec(cook_return(r)) for r in kernel._returns]
-    if kernel.autodiff == autodiff.REVERSE:
+    if kernel.autodiff in (autodiff.REVERSE, autodiff.SECOND):
         returns = []
     if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
         instance.accessed = _accessed(kernel, specs, bound)

@@ -313,6 +313,11 @@ class Kernel(_native.KernelBase):
         return self._derivative(Dual)
 
     @property
+    def _second(self):
+        """The kernel of second derivatives; see SecondDerivative."""
+        return self._derivative(SecondDerivative)
+
+    @property
     def _validated(self):
         """The kernel that checks accesses; see Validated."""
         return self._derivative(Validated)
@@ -373,6 +378,14 @@ class Gradient(Derivative):
     of them. It takes and clears the gradients of what the primal overwrites."""
 
     autodiff = autodiff.REVERSE
+    _mode = "REVERSE"
+
+
+class SecondDerivative(Derivative):
+    """Computes what the gradient of its primal computes, and how that changes along the direction
+    of the duals."""
+
+    autodiff = autodiff.SECOND
     _mode = "REVERSE"
 
 

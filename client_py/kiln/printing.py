@@ -9,7 +9,7 @@ def raise_failure(kernel, instance, node, text, values):
     """Raises for the node that failed: an assert with its rendered message, or a check."""
     kind = instance.node_kind(node)
     is_assert = kind == _native.NODES["assert"]
-    if kernel.autodiff == autodiff.REVERSE:
+    if kernel.autodiff in (autodiff.REVERSE, autodiff.SECOND):
         # A gradient repeats no checks of its kernel; what fails is its own.
         what = say.tape_is_full(count=values[0], size=values[1])
     elif is_assert or text:

@@ -156,9 +156,12 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
     for (const mlir::Diagnostic& note : problem.getNotes()) add(note, proto::NOTE);
     return mlir::success();
   });
-  const bool differentiates = (*module.getOps<ir::KernelOp>().begin()).getCompanions().has_value();
+  auto kernel = *module.getOps<ir::KernelOp>().begin();
+  const bool differentiates = kernel.getCompanions().has_value();
+  const bool differentiates_twice = kernel.getDuals().has_value();
   for (auto& [row, manager] : passes) {
     if (row.for_gradients && !differentiates) continue;
+    if (row.for_second && !differentiates_twice) continue;
     const bool failed = mlir::failed(manager->run(module));
     watch->Stage(row.name, module);
     // A pass that fails has to say why at a node. Silence is a mistake of the pass.

@@ -7,7 +7,7 @@ mode (`FwdMode`) computes the derivatives of everything by one direction.
 from .checkpoint import checkpoint
 from .companions import clear_all_gradients
 from .forward import FwdMode
-from .functions import check_grad, jacobian, vjp
+from .functions import check_grad, hvp, jacobian, vjp
 from .replaced import grad_for, grad_replaced, no_grad
 from .tape import Tape
 from .torch_function import torch_function
@@ -20,8 +20,10 @@ __all__ = [
     "clear_all_gradients",
     "grad_for",
     "grad_replaced",
+    "hvp",
     "jacobian",
     "no_grad",
+    "torch_function",
     "vjp",
 ]
 

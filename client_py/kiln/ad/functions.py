@@ -1,9 +1,13 @@
-"""Derivatives of a Python function that runs kernels: `vjp`, `jacobian`, `check_grad`."""
+"""Derivatives of a Python function that runs kernels: `vjp`, `hvp`, `jacobian`, `check_grad`."""
 
+from .. import _native
+from ..compat.misc import SNodeGradType
+from ..data import snode
+from ..data.field import Field
 from ..data.recorded import companion
 from ..diagnostics import say
 from .check import check_gradients
-from .companions import clear_all_gradients
+from .companions import clear_all_gradients, placed_fields
 from .tape import Tape, replay
 
 
@@ -29,6 +33,86 @@ def vjp(f, y, x, v):
     rows = _rows(f, y, inputs, [v])
     products = [rows[0][position] for position in range(len(inputs))]
     return products if isinstance(x, (list, tuple)) else products[0]
+
+
+def hvp(f, loss, x, v):
+    """The product of the Hessian of a loss by `x` and a vector, as a NumPy array.
+
+    f: a function without parameters that runs kernels, which compute the loss. loss: a field with
+    one element. x: a field. All fields of floats through which the loss depends on `x` need
+    gradients and duals. v: an array of the form of `x.to_numpy()`. Returns an array of that form.
+    Sets the loss to zero first; clears all gradients and duals, and leaves those of the loss.
+    Raises RuntimeError for a field with a gradient but no dual.
+
+    Each kernel runs once with its duals, then the derivative of its gradient runs: about four times
+    the work of a gradient, for any number of parameters (Pearlmutter, Fast exact multiplication by
+    the Hessian, 1994).
+
+        x = ti.field(ti.f32, shape=2, needs_grad=True, needs_dual=True)
+        loss = ti.field(ti.f32, shape=(), needs_grad=True, needs_dual=True)
+
+        @ti.kernel
+        def product():
+            loss[None] += x[0] ** 2 * x[1]
+
+        x.from_numpy(np.array([1, 2], np.float32))
+        print(ti.ad.hvp(product, loss, x, np.array([1, 0], np.float32)))  # prints: [4. 2.]
+    """
+    import numpy as np
+
+    for one in (loss, x):
+        if not isinstance(one, Field):
+            raise say.second_derivative_of_no_field(kind=type(one).__name__)
+    snode.materialize()
+    if len(loss.shape) != 0 or loss._num_components != 1:
+        raise say.loss_is_no_scalar()
+    for one in (loss, x):
+        if companion(one, "grad") is None or companion(one, "dual") is None:
+            raise say.field_without_second_derivatives(title=one._title())
+    clear_all_gradients()
+    clear_all_gradients(SNodeGradType.DUAL)
+    for field in placed_fields():
+        of_grad = companion(field.grad, "dual")
+        if of_grad is not None:
+            of_grad.fill(0.0)
+    loss.fill(0.0)
+    x.dual.from_numpy(np.ascontiguousarray(v, x.dtype.numpy_name))
+    if _native.watcher() is not None:
+        raise say.tapes_do_not_nest()
+    calls = _native.Calls()
+    _native.watch_calls(_Dualised(calls))
+    try:
+        f()
+    finally:
+        _native.watch_calls(None)
+    loss.grad.fill(1.0)
+    replay(calls, of=_second_of)
+    x.dual.fill(0.0)
+    return x.grad.dual.to_numpy()
+
+
+class _Dualised:
+    """What watches calls: it has the duals computed, too, and records the calls."""
+
+    def __init__(self, calls):
+        self._calls = calls
+
+    def __call__(self, kernel, args, kwargs):
+        watcher = _native.watch_calls(None)
+        try:
+            result = kernel._dual(*args, **kwargs)
+        finally:
+            _native.watch_calls(watcher)
+        self._calls.append((kernel, kernel._recorded(args, kwargs)))
+        return result
+
+    def append(self, call):
+        """Called for functions that are no kernels."""
+        raise say.second_derivative_of_a_function(name=call[0].__name__)
+
+
+def _second_of(func):
+    return func._second
 
 
 def jacobian(f, y, x):
@@ -110,4 +194,4 @@ def _rows(f, y, inputs, seeds):
     return found
 
 
-__all__ = ["check_grad", "jacobian", "vjp"]
+__all__ = ["check_grad", "hvp", "jacobian", "vjp"]

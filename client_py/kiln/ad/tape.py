@@ -162,8 +162,9 @@ class Tape:
             self.loss.grad.detach().fill_(1.0)
 
 
-def replay(calls, access="warn"):
-    """Runs the gradients of recorded calls, the last one first. `access`: as for Tape."""
+def replay(calls, access="warn", of=None):
+    """Runs the gradients of recorded calls, the last one first. `access`: as for Tape. of: what
+    computes the gradient of a function, if not its own gradient."""
 
     def report(reads, wrote):
         (reader, reading), read = reads
@@ -184,7 +185,7 @@ def replay(calls, access="warn"):
             warnings.warn(text, Warning, stacklevel=2)
 
     try:
-        calls.replay(gradient_of, None if access == "ignore" else report)
+        calls.replay(of or gradient_of, None if access == "ignore" else report)
     finally:
         restore_now()
 

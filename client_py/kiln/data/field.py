@@ -121,6 +121,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
 
     @property
     def dual(self):
+        if self._is_companion == "grad":
+            return self._companions.get("dual")  # placed for second derivatives
         return self._companion("dual")
 
     @property
@@ -131,13 +133,14 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def _companion(self, kind):
         if not self.dtype.is_float or self._is_companion:
             return None
-        found = self._companions.get(kind)
-        if found is None:
-            found = type(self).__new__(type(self))
-            Field.__init__(found, self.dtype, self.element_shape, f"{self._given_name}.{kind}")
-            found._is_companion = kind
-            self._companions[kind] = found
-        return found
+        return self._companions.get(kind) or self._new_companion(kind)
+
+    def _new_companion(self, kind):
+        made = type(self).__new__(type(self))
+        Field.__init__(made, self.dtype, self.element_shape, f"{self._given_name}.{kind}")
+        made._is_companion = kind
+        self._companions[kind] = made
+        return made
 
     def _is_quantised(self):
         """Whether words contain components of the field."""

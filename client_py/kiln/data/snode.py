@@ -275,6 +275,19 @@ class SNode(AnySNode, metaclass=Public):
             if companion is not None and companion._places[node._component] is None:
                 node._parent._place_component(companion, node._component, node._offset)
 
+    def _place_duals_of_gradients(self):
+        """Places the duals of the gradients of fields that have both a gradient and a dual: for
+        second derivatives."""
+        for node in list(self._walk()):
+            companions = node._field._companions if node._kind.is_place else ()
+            if "grad" not in companions or "dual" not in companions:
+                continue
+            grad, dual = companions["grad"], companions["dual"]
+            if None in (grad._places[node._component], dual._places[node._component]):
+                continue
+            made = grad._companions.get("dual") or grad._new_companion("dual")
+            node._parent._place_component(made, node._component, node._offset)
+
     def _place_marks(self):
         """Places the marks of every field with a gradient in the same cells as the field: tapes
         validate kernels in debug mode."""
@@ -579,8 +592,10 @@ class FieldsBuilder(metaclass=Public):
             raise say.fieldsbuilder_finalized()
 
     def _finalize(self):
-        if runtime.cfg.debug and not self.empty:
-            self.root._place_marks()
+        if not self.empty:
+            self.root._place_duals_of_gradients()
+            if runtime.cfg.debug:
+                self.root._place_marks()
         nodes = [] if self.empty else list(self.root._walk())
         for node in nodes:
             if not node._kind.is_place and not node._children:

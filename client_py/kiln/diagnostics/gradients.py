@@ -72,6 +72,11 @@ ROWS = {
         "{title} has no dual, please use ti.field(..., needs_dual=True) for all fields that are "
         "required by FwdMode.",
     ),
+    "field_without_second_derivatives": (
+        RuntimeError,
+        "{title} has a gradient, but no dual, so its second derivatives would be lost; make it "
+        "with needs_grad=True and needs_dual=True",
+    ),
     "forward_mode_entered_twice": (
         AssertionError,
         "Forward mode manager can be entered only once.",
@@ -173,6 +178,19 @@ ROWS = {
         RuntimeError,
         "Function '{name}' is decorated by ti.ad.grad_replaced, but no ti.ad.grad_for gives its "
         "gradient",
+    ),
+    "second_derivative_of_a_function": (
+        RuntimeError,
+        "'{name}' has no second derivatives: ti.ad.hvp takes functions that run kernels, without "
+        "gradients of their own",
+    ),
+    "second_derivative_of_an_array": (
+        RuntimeError,
+        "arrays have no second derivatives: use fields, or pass arrays without gradients",
+    ),
+    "second_derivative_of_no_field": (
+        TypeError,
+        "ti.ad.hvp takes fields, got {kind}",
     ),
     "seed_of_other_length": (
         AssertionError,

@@ -12,6 +12,9 @@ _KINDS = {autodiff.REVERSE: "grad", autodiff.FORWARD: "dual"}
 def differentiate(ctx, arguments):
     """Makes the kernel under construction compute derivatives, as ctx.autodiff says. arguments: the
     values of the kernel's parameters."""
+    if ctx.autodiff == autodiff.SECOND:
+        _differentiate_twice(ctx, arguments)
+        return
     ctx.builder.differentiate(ctx.autodiff)
     kind = _KINDS[ctx.autodiff]
     connect = ctx.builder.set_gradient if kind == "grad" else ctx.builder.set_dual
@@ -27,6 +30,27 @@ def differentiate(ctx, arguments):
         companion = _companion(ctx, bound, kind)
         if companion is not None:
             connect(param, ctx.param_of(companion))
+
+
+def _differentiate_twice(ctx, arguments):
+    """Gradients, and the duals of fields and of their gradients."""
+    ctx.builder.differentiate(autodiff.REVERSE)
+    ctx.builder.differentiate(autodiff.FORWARD)
+    for argument in arguments:
+        if argument.__class__ is ArrayArgument and _has_grad(argument):
+            raise say.second_derivative_of_an_array()
+    for param, (source, bound) in list(ctx.bindings):
+        if source != "field" or not isinstance(bound, Field):
+            continue
+        grad, dual = _companion(ctx, bound, "grad"), _companion(ctx, bound, "dual")
+        if grad is None:
+            continue
+        of_grad = None if dual is None else _companion(ctx, grad, "dual")
+        if of_grad is None:
+            raise say.field_without_second_derivatives(title=bound._title())
+        ctx.builder.set_gradient(param, ctx.param_of(grad))
+        ctx.builder.set_dual(param, ctx.param_of(dual))
+        ctx.builder.set_dual(ctx.param_of(grad), ctx.param_of(of_grad))
 
 
 def _has_grad(argument):

@@ -31,6 +31,12 @@ bool CarriesOn(Value value, Value from) {
   return is_bits || (!IsFloat(from) && !value.getType().isInteger(1));
 }
 
+// Whether the address is that of a float on the tape, where values pass unseen.
+bool CarriesOnTape(Value address) {
+  const mlir::Type type = llvm::cast<ir::AddrType>(address.getType()).getPointee();
+  return llvm::isa<mlir::FloatType>(type) && IsOnTape(address);
+}
+
 void VisitVaried(Value value, llvm::function_ref<void(Value)> visit) {
   VisitTakers(value, [&](Value taker) {
     if (CarriesOn(taker, value)) visit(taker);
@@ -49,9 +55,13 @@ void Activity::FindVaried(ir::KernelOp kernel) {
   llvm::SmallVector<Value> loaded;
   kernel.walk([&](mlir::Operation* op) {
     if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
-      if (CompanionOf(load.getAddress()) >= 0) loaded.push_back(load.getValue());
+      if (CarriesOnTape(load.getAddress()) || CompanionOf(load.getAddress()) >= 0) {
+        loaded.push_back(load.getValue());
+      }
     } else if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) {
       if (CompanionOf(atomic.getAddress()) >= 0) loaded.push_back(atomic.getOld());
+    } else if (auto update = llvm::dyn_cast<ir::UpdateOp>(op)) {
+      if (CompanionOf(update.getAddress()) >= 0) loaded.push_back(update.getOld());
     }
   });
   Close(std::move(loaded), &varied_, &VisitVaried);
@@ -61,7 +71,9 @@ void Activity::FindUseful(ir::KernelOp kernel) {
   llvm::SmallVector<Value> stored;
   kernel.walk([&](mlir::Operation* op) {
     if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
-      if (CompanionOf(store.getAddress()) >= 0) stored.push_back(store.getValue());
+      if (CarriesOnTape(store.getAddress()) || CompanionOf(store.getAddress()) >= 0) {
+        stored.push_back(store.getValue());
+      }
     } else if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) {
       if (CompanionOf(atomic.getAddress()) >= 0) stored.push_back(atomic.getValue());
     }
@@ -71,7 +83,7 @@ void Activity::FindUseful(ir::KernelOp kernel) {
 
 bool Activity::IsActiveMemory(Value address) const {
   if (Value local = LocalOf(address)) return IsActive(local);
-  return CompanionOf(address) >= 0;
+  return CarriesOnTape(address) || CompanionOf(address) >= 0;
 }
 
 int64_t Activity::CompanionOf(Value address) const {

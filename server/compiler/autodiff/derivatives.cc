@@ -46,7 +46,12 @@ class Rule {
   Value Select(Value condition, Value x, Value y) { return F<arith::SelectOp>(condition, x, y); }
 
   // t times a factor that may be infinite or NaN: 0 if t is 0.
-  Value Strong(Value product) { return Select(IsZero(t), Number(0), product); }
+  Value Strong(Value product) {
+    const Value made = Select(IsZero(t), Number(0), product);
+    auto select = made.getDefiningOp<arith::SelectOp>();
+    if (select) select->setAttr(kStrongZero, b_.getUnitAttr());
+    return made;
+  }
 
   mlir::OpBuilder& b_;
   mlir::Operation* op_;

@@ -16,6 +16,10 @@
 
 namespace kiln {
 
+// An attribute of a select between 0 and a product, by whether the factor t is 0. The product may
+// be infinite or NaN then; as a function of t it is continuous.
+inline constexpr char kStrongZero[] = "strong_zero";
+
 // Why an op cannot be differentiated, in either mode.
 inline constexpr char kNoDerivative[] =
     "this operation has no derivative: ti.stop_grad(x) makes its operand a constant";

@@ -27,7 +27,7 @@ mlir::LogicalResult CheckAddresses(ir::KernelOp kernel) {
   const auto found = kernel.walk([](mlir::Operation* op) {
     const Effects effects = EffectsOf(op);
     for (mlir::Value address : llvm::concat<const mlir::Value>(effects.reads, effects.writes)) {
-      if (LocalOf(address) || StorageOf(address) >= 0) continue;
+      if (LocalOf(address) || StorageOf(address) >= 0 || IsOnTape(address)) continue;
       op->emitError("derivatives of what is at this address are not supported");
       return mlir::WalkResult::interrupt();
     }
@@ -48,6 +48,12 @@ struct DifferentiatePass : mlir::PassWrapper<DifferentiatePass, mlir::OperationP
   llvm::StringRef getArgument() const override { return "differentiate"; }
   void runOnOperation() override {
     ir::KernelOp kernel = getOperation();
+    // The gradient is done: now its derivatives along a direction.
+    if (!kernel.getCompanions() && kernel.getDuals()) {
+      kernel.setCompanionsAttr(kernel.getDualsAttr());
+      kernel.removeDualsAttr();
+      kernel.setForward(true);
+    }
     const std::optional<llvm::ArrayRef<int64_t>> companions = kernel.getCompanions();
     if (!companions) return;
     if (mlir::failed(CheckAddresses(kernel))) return signalPassFailure();
@@ -60,7 +66,7 @@ struct DifferentiatePass : mlir::PassWrapper<DifferentiatePass, mlir::OperationP
       MarkOverwritten(kernel);
       if (mlir::failed(Reverse(kernel, *companions))) return signalPassFailure();
     }
-    RemoveStopGradients(kernel);
+    if (!kernel.getDuals()) RemoveStopGradients(kernel);
   }
 };
 

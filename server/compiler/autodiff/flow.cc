@@ -87,6 +87,8 @@ Value LocalOf(Value address) {
                                                                                        : Value();
 }
 
+bool IsOnTape(Value address) { return ArrayOf(address).getDefiningOp<ir::TapeSlotOp>() != nullptr; }
+
 int64_t StorageOf(Value address) {
   address = ArrayOf(address);
   if (auto global = address.getDefiningOp<ir::GlobalOp>()) return global.getStorage();

@@ -11,6 +11,9 @@ namespace kiln {
 // The local or array of locals that an address leads to; null for other memory.
 mlir::Value LocalOf(mlir::Value address);
 
+// Whether an address leads to a record of the thread's tape, which only code of gradients has.
+bool IsOnTape(mlir::Value address);
+
 // The storage that an address leads to, of all that it may choose from; -1: none, or of several.
 int64_t StorageOf(mlir::Value address);
 

@@ -1,7 +1,9 @@
 #include "server/compiler/autodiff/forward.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/activity.h"
 #include "server/compiler/autodiff/derivatives.h"
 #include "server/compiler/autodiff/extreme.h"
@@ -83,11 +85,21 @@ class Tangents {
         flags_(ir::FloatFlags(kernel.getFastMath())) {}
 
   mlir::LogicalResult Run() {
+    WidenTape();
     VisitBlock(kernel_.getBody().front());
     return mlir::success(!failed_);
   }
 
  private:
+  // Records of a gradient take the duals of their values, too: behind them, in the same order.
+  void WidenTape() {
+    kernel_.walk([](mlir::Operation* op) {
+      llvm::TypeSwitch<mlir::Operation*>(op)
+          .Case<ir::TapePushOp, ir::TapeTopOp, ir::TapePopOp, ir::TapeSlotOp>(
+              [](auto tape) { tape.setBytes(2 * tape.getBytes()); });
+    });
+  }
+
   void VisitBlock(mlir::Block& block) {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
       if (failed_) return;
@@ -101,12 +113,14 @@ class Tangents {
     if (llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op)) return VisitLocal(op);
     if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) return VisitLoad(load);
     if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) return VisitStore(store);
+    if (op->hasAttr(kStrongZero)) return VisitStrongZero(op);
     if (auto zero = llvm::dyn_cast<ir::ZeroOp>(op)) {
       if (!activity_.IsActiveMemory(zero.getAddress())) return;
       b_.create<ir::ZeroOp>(op->getLoc(), zero.getCount(), DualAddress(zero.getAddress()));
       return;
     }
     if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return VisitAtomic(atomic);
+    if (auto update = llvm::dyn_cast<ir::UpdateOp>(op)) return VisitUpdate(update);
     if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) return VisitIf(branch);
     if (llvm::isa<ir::ForOp, ir::LoopOp>(op)) return VisitLoop(op);
     if (llvm::isa<ir::ParallelForOp>(op)) return VisitBlock(op->getRegion(0).front());
@@ -141,6 +155,20 @@ class Tangents {
     if (sum) duals_[op->getResult(0)] = sum;
   }
 
+  // Where t is 0, the product is 0, but it changes with t.
+  void VisitStrongZero(mlir::Operation* op) {
+    auto select = llvm::dyn_cast<arith::SelectOp>(op);
+    auto is_zero = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+    if (!is_zero) return Fail(op, kNoDerivative);
+    const mlir::Location loc = op->getLoc();
+    const Value t = DualOf(is_zero.getLhs());
+    const Value stays =
+        b_.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, t, Zero(loc, t.getType()));
+    const Value both = b_.create<arith::AndIOp>(loc, select.getCondition(), stays);
+    duals_[select.getResult()] = b_.create<arith::SelectOp>(loc, both, Zero(loc, select.getType()),
+                                                            DualOf(select.getFalseValue()));
+  }
+
   // --- Memory
 
   Value NewLocal(mlir::Location loc, mlir::Type type) {
@@ -164,6 +192,11 @@ class Tangents {
       const Value chosen = DualAddress(select.getTrueValue());
       const Value other = DualAddress(select.getFalseValue());
       return b_.create<arith::SelectOp>(select.getLoc(), select.getCondition(), chosen, other);
+    }
+    if (auto slot = address.getDefiningOp<ir::TapeSlotOp>()) {
+      auto dual = llvm::cast<ir::TapeSlotOp>(b_.insert(slot->clone()));
+      dual.setOffset(slot.getOffset() + slot.getBytes() / 2);
+      return dual.getAddress();
     }
     const int64_t companion = activity_.CompanionOf(address);
     if (companion < 0) return duals_.lookup(address);
@@ -206,6 +239,19 @@ class Tangents {
       default:
         return Fail(op, kNoAtomicDerivative);
     }
+  }
+
+  // A gradient takes what is in a cell, and leaves zero; so does its dual. There are no others.
+  void VisitUpdate(ir::UpdateOp op) {
+    if (!activity_.IsActiveMemory(op.getAddress())) return;
+    mlir::Operation* end = op.getBody().front().getTerminator();
+    if (!matchPattern(end->getOperand(0), mlir::m_AnyZeroFloat())) {
+      return Fail(op, kNoAtomicDerivative);
+    }
+    const Value address = DualAddress(op.getAddress());
+    auto dual = llvm::cast<ir::UpdateOp>(b_.insert(op->clone()));
+    dual->setOperand(0, address);
+    duals_[op.getOld()] = dual.getOld();
   }
 
   void StoreOfWinner(ir::AtomicOp op, Value dual, Value address) {

@@ -97,8 +97,6 @@ void Replay::Forward(mlir::Operation* op) {
     Map(op->getResult(0), taken);
   } else if (llvm::isa<ir::ParallelForOp>(op)) {
     if (WritesLocals(op)) ForwardRegions(op);
-  } else if (llvm::isa<ir::StopGradientOp>(op)) {
-    Map(op->getResult(0), Get(op->getOperand(0)));
   } else if (op->getNumRegions() > 0 && !llvm::isa<ir::UpdateOp>(op)) {
     ForwardRegions(op);
   } else if (!IsSeen(op)) {

@@ -253,6 +253,8 @@ def Kiln_KernelOp : Kiln_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
                        // Of a kernel to differentiate, by storage: that of its gradients, or of
                        // its duals if the mode is `forward`; -1: none.
                        OptionalAttr<DenseI64ArrayAttr>:$companions, UnitAttr:$forward,
+                       // Of a gradient to differentiate again, by storage: that of its duals.
+                       OptionalAttr<DenseI64ArrayAttr>:$duals,
                        OptionalAttr<ArrayAttr>:$accesses);  // Kiln_AccessAttr; of gradients
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{ $sym_name (`trees` $trees^)? `storages` $storages `results` $results

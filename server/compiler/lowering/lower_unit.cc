@@ -14,13 +14,18 @@ bool IsForward(const proto::CompileUnit& unit) {
   return unit.kernel().autodiff_size() > 0 && unit.kernel().autodiff(0) == proto::AUTODIFF_FORWARD;
 }
 
-// By storage, that of its gradients or duals, -1 if it has none; empty if the kernel is not to be
-// differentiated.
-llvm::SmallVector<int64_t> Companions(const proto::CompileUnit& unit) {
+// Whether the derivative of the gradient along a direction is wanted.
+bool IsSecond(const proto::CompileUnit& unit) {
+  return unit.kernel().autodiff_size() == 2 &&
+         unit.kernel().autodiff(0) == proto::AUTODIFF_REVERSE &&
+         unit.kernel().autodiff(1) == proto::AUTODIFF_FORWARD;
+}
+
+// By storage, that of its duals or gradients, -1 if it has none.
+llvm::SmallVector<int64_t> Companions(const proto::CompileUnit& unit, bool duals) {
   llvm::SmallVector<int64_t> companions;
-  if (unit.kernel().autodiff_size() == 0) return companions;
   for (const proto::Storage& storage : unit.storages()) {
-    companions.push_back(int64_t{IsForward(unit) ? storage.dual() : storage.grad()} - 1);
+    companions.push_back(int64_t{duals ? storage.dual() : storage.grad()} - 1);
   }
   return companions;
 }
@@ -28,15 +33,17 @@ llvm::SmallVector<int64_t> Companions(const proto::CompileUnit& unit) {
 // What the compiler cannot differentiate; null: nothing.
 const char* Undifferentiable(const UnitLowering& in) {
   if (in.unit.kernel().autodiff_size() == 0) return nullptr;
-  if (in.unit.kernel().autodiff_size() > 1 ||
+  if ((in.unit.kernel().autodiff_size() > 1 && !IsSecond(in.unit)) ||
       in.unit.kernel().autodiff(0) == proto::AUTODIFF_VALIDATION) {
     return "this way to differentiate a kernel";
   }
-  const llvm::SmallVector<int64_t> companions = Companions(in.unit);
-  for (size_t i = 0; i < companions.size(); ++i) {
-    if (companions[i] >= 0 &&
-        !in.storages.AreArrangedAlike(static_cast<int>(i), static_cast<int>(companions[i]))) {
-      return "a gradient whose components are placed otherwise than those of its field";
+  for (const bool duals : {false, true}) {
+    const llvm::SmallVector<int64_t> companions = Companions(in.unit, duals);
+    for (size_t i = 0; i < companions.size(); ++i) {
+      if (companions[i] >= 0 &&
+          !in.storages.AreArrangedAlike(static_cast<int>(i), static_cast<int>(companions[i]))) {
+        return "a gradient whose components are placed otherwise than those of its field";
+      }
     }
   }
   return nullptr;
@@ -48,13 +55,15 @@ ir::KernelOp MakeKernel(const UnitLowering& in, mlir::ModuleOp module) {
   for (Scalar result : in.checked.arguments.results) {
     results.push_back(mlir::TypeAttr::get(ValueType(builder.getContext(), result)));
   }
-  const llvm::SmallVector<int64_t> companions = Companions(in.unit);
+  const auto list = [&](bool wanted, bool duals) {
+    return wanted ? builder.getDenseI64ArrayAttr(Companions(in.unit, duals))
+                  : mlir::DenseI64ArrayAttr();
+  };
   auto kernel = builder.create<ir::KernelOp>(
       module.getLoc(), "kernel", in.storages.trees, in.storages.attributes,
       builder.getArrayAttr(results), in.unit.options().fast_math(), in.unit.options().debug(),
-      mlir::IntegerAttr(),
-      companions.empty() ? mlir::DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(companions),
-      IsForward(in.unit), mlir::ArrayAttr());
+      mlir::IntegerAttr(), list(in.unit.kernel().autodiff_size() > 0, IsForward(in.unit)),
+      IsForward(in.unit), list(IsSecond(in.unit), true), mlir::ArrayAttr());
   kernel.getBodyRegion().emplaceBlock();
   return kernel;
 }

@@ -26,6 +26,7 @@ struct PassRow {
   const char* name;
   std::unique_ptr<mlir::Pass> (*create)();
   bool for_gradients = false;  // only for kernels that are differentiated
+  bool for_second = false;     // only for those whose gradient is differentiated again
 };
 
 // From what the front end makes to what the code generator takes, in order.

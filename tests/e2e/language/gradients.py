@@ -1094,3 +1094,33 @@ def overwritten_by_later_kernels(show):
         warnings.simplefilter("always")
         launch("warn")
     show([(type(one.message).__name__, str(one.message).partition(" at ")[0]) for one in caught])
+
+
+@case(differs="second derivatives")
+def second_derivatives_that_are_refused(show):
+    both = {"needs_grad": True, "needs_dual": True}
+    x, loss = ti.field(ti.f32, 2, **both), ti.field(ti.f32, (), **both)
+    (without_dual,) = scalars(1, name="w")
+    array = ti.ndarray(ti.f32, 2, needs_grad=True)
+
+    @ti.kernel
+    def through_another():
+        loss[None] += x[0] * without_dual[None]
+
+    @ti.kernel
+    def of_an_array(a: ti.types.ndarray()):
+        loss[None] += x[0] * a[0]
+
+    @ti.ad.grad_replaced
+    def replaced():
+        pass
+
+    v = np.zeros(2, np.float32)
+    try:
+        ti.ad.hvp(through_another, loss, x, v)
+    except RuntimeError as error:
+        show(str(error).partition(" has ")[2])
+    show.error(ti.ad.hvp, lambda: of_an_array(array), loss, x, v)
+    show.error(ti.ad.hvp, replaced, loss, x, v)
+    show.error(ti.ad.hvp, through_another, loss, array, v)
+    show.error(ti.ad.hvp, through_another, x, x, v)
