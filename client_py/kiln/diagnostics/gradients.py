@@ -172,7 +172,7 @@ ROWS = {
         str,
         "gradients may be wrong: the gradient of kernel '{reader}' reads memory again{read}, which "
         "{writer} may have overwritten{written}. Give each launch cells of its own, or copy what "
-        'is overwritten. Tape(access="error") makes this an error, "ignore" silences it',
+        "is overwritten. Tape(access='error') makes this an error, 'ignore' silences it",
     ),
     "replaced_gradient_is_missing": (
         RuntimeError,

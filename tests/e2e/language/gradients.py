@@ -1,12 +1,18 @@
 """`ti.ad`: tapes, gradients of kernels, gradients that functions replace, forward mode, checks."""
 
 import os
+import re
 import sys
 import types
 import warnings
 
 import numpy as np
 from harness import case, ti
+
+
+def without_lines(error):
+    """The text of an error that names lines of this file in its middle."""
+    return re.sub(r"\S*gradients\.py:\d+", "a line", str(error))
 
 
 def scalars(count, **options):
@@ -1087,7 +1093,7 @@ def overwritten_by_later_kernels(show):
     try:
         launch("error")
     except RuntimeError as error:
-        show(str(error).partition(" at ")[0])
+        show(without_lines(error))
     show.error(launch, "save")
     launch("ignore")
     with warnings.catch_warnings(record=True) as caught:
@@ -1119,7 +1125,7 @@ def second_derivatives_that_are_refused(show):
     try:
         ti.ad.hvp(through_another, loss, x, v)
     except RuntimeError as error:
-        show(str(error).partition(" has ")[2])
+        show(without_lines(error))
     show.error(ti.ad.hvp, lambda: of_an_array(array), loss, x, v)
     show.error(ti.ad.hvp, replaced, loss, x, v)
     show.error(ti.ad.hvp, through_another, loss, array, v)
