@@ -14,9 +14,11 @@ from ..data.struct_field import leaves
 from ..diagnostics import say
 from .afterwards import restore_later
 from .companions import is_field
-from .contents import Contents, Digests, is_sparse, key_of, title_of
+from .contents import Contents, Digests, count_of, is_sparse, key_of, title_of
 from .replaced import inside_of
 from .step import Observer, StepRecorder
+
+_SMALL = 1 << 14  # elements of the state that are compared at each step
 
 
 def checkpoint(step, n, state=None, slots=None):
@@ -95,6 +97,7 @@ class _Loop:
         self._n = n
         self._state = state
         self._slots = default_slots(n) if slots is None else _count("slots", slots, 1)
+        self._is_small = sum(count_of(value) for value in state) <= _SMALL
         self._copies = {}  # number of a step -> Contents of the state before it
         self._digests = {}  # number of a step -> Digests of the state before it
         self._used = None  # the fields and arrays that steps use
@@ -121,6 +124,8 @@ class _Loop:
             for number in range(self._n):
                 if number in positions:
                     self._copy(number)
+                if number == 1 or number in positions or self._is_small:
+                    self._digests[number] = Digests(self._state)
                 seen.begin_step()
                 self._step(number)
         finally:
@@ -174,8 +179,6 @@ class _Loop:
 
     def _copy(self, number):
         self._copies[number] = Contents(self._state)
-        if number > 0 and number not in self._digests:
-            self._digests[number] = Digests(self._state)
         self._at = number
 
     def _go_to(self, begin, number):

@@ -1,6 +1,7 @@
 """Copies of fields and arrays that gradients restore, and digests to compare them by."""
 
 import functools
+import math
 
 from ..data.field import Field
 
@@ -33,6 +34,11 @@ def is_companion(value):
 
 def is_sparse(value):
     return isinstance(value, Field) and value._places[0]._first_sparse() is not None
+
+
+def count_of(value):
+    """The number of elements, vectors and matrices counted as one."""
+    return math.prod(value.shape)
 
 
 def title_of(value):
@@ -101,8 +107,8 @@ def _digest(value):
     with np.errstate(all="ignore"):
         found = _weighted(numbers)
         if not np.isfinite(found[1]):
-            numbers = np.nan_to_num(numbers.astype(np.float64), nan=1e30, posinf=2e30, neginf=-2e30)
-            found = _weighted(numbers)
+            numbers = np.nan_to_num(numbers.astype(np.float64), nan=3e100)
+            found = _weighted(np.clip(numbers, -2e100, 2e100, where=numbers != 3e100, out=numbers))
     return found
 
 

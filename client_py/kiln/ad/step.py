@@ -5,7 +5,7 @@ from ..data.field import AnyArray, Field
 from ..data.recorded import COPY_FROM, companion
 from ..diagnostics import say
 from .afterwards import Restored
-from .contents import Contents, is_companion, is_sparse, key_of, title_of
+from .contents import Contents, count_of, is_companion, is_sparse, key_of, title_of
 from .tape import gradient_of
 
 _FEW = 64  # elements of a field that Python may write one by one
@@ -175,7 +175,7 @@ class _Elements:
 
     def __init__(self, values):
         self._values = [
-            one for one in values if isinstance(one, (Field, AnyArray)) and _is_small(one)
+            one for one in values if isinstance(one, (Field, AnyArray)) and count_of(one) <= _FEW
         ]
         self.remember()
 
@@ -189,13 +189,6 @@ class _Elements:
             matters = key_of(value) in used or companion(value, "grad") is not None
             if matters and value.to_numpy().tobytes() != before:
                 raise say.step_writes_elements(title=title_of(value))
-
-
-def _is_small(value):
-    count = 1
-    for extent in value.shape:
-        count *= extent
-    return count <= _FEW
 
 
 def _accesses(kernel, args, kwargs):
