@@ -161,6 +161,38 @@ def test_products(ti, data):
     data.check(lower_triangle, [square], c)
 
 
+def test_weights(ti, data):
+    new = {"dtype": ti.f64, "needs_grad": True}
+    w, kernel = ti.field(shape=5, **new), ti.field(shape=(3, 3), **new)
+    a, b, x, loss = data.a, data.b, data.x, data.loss
+
+    @ti.kernel
+    def filtered():
+        for i in range(2, 298):
+            for k in range(5):
+                loss[None] += w[k] * x[i + k - 2] ** 2
+
+    @ti.kernel
+    def convolved():
+        for i, j in ti.ndrange((1, SIDE - 1), (1, SIDE - 1)):
+            s = ti.f64(0.0)
+            for k, l in ti.ndrange(3, 3):
+                s += kernel[2 - k, l] * a[i + k - 1, j + l - 1]
+            b[i, j] = ti.tanh(s)
+
+    @ti.kernel
+    def guarded(n: ti.i32):
+        for i in range(n):
+            for k in range(5):
+                if (i + k) % 3 == 0:
+                    loss[None] += w[k] * x[i]
+
+    data.check(filtered, [w, x], loss)
+    data.check(convolved, [kernel, a], b)
+    data.check(guarded, [w], loss, 100)
+    data.check(guarded, [w], loss, 0)
+
+
 def test_pairs(ti, data):
     x, loss = data.x, data.loss
 

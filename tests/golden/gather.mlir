@@ -298,3 +298,85 @@ kiln.kernel @kept storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], 
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A short loop is unrolled: g[i + k] is at fixed distances then, w[k] at constant indices.
+kiln.kernel @weights storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 3, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %n = kiln.argument 0 : i32
+  kiln.parallel_for (%i) = (%c0) to (%n) : i32 {
+    %x = arith.sitofp %i : i32 to f32
+    kiln.for %k = %c0 to %c2 : i32 {
+      %j = arith.addi %i, %k : i32
+      %0 = kiln.global 0 component 0[%j] : <f32>
+      %1 = kiln.atomic addf %x, %0 : <f32>
+      %2 = kiln.global 1 component 0[%k] : <f32>
+      %3 = kiln.atomic addf %x, %2 : <f32>
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @weights storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 3, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     %c-1_i32 = arith.constant -1 : i32
+// CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %c2_i32 = arith.constant 2 : i32
+// CHECK-NEXT:     %0 = kiln.argument 0 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c1_i32) to (%0) : i32 {
+// CHECK-NEXT:       %2 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %3 = arith.addi %arg0, %c-1_i32 : i32
+// CHECK-NEXT:       %4 = arith.sitofp %3 : i32 to f32
+// CHECK-NEXT:       %5 = arith.addf %2, %4 : f32
+// CHECK-NEXT:       %6 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %7 = kiln.load %6 : <f32>
+// CHECK-NEXT:       %8 = arith.addf %7, %5 : f32
+// CHECK-NEXT:       kiln.store %8, %6 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %1 = arith.minsi %0, %c2_i32 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%1) : i32 {
+// CHECK-NEXT:       %2 = arith.subi %0, %1 : i32
+// CHECK-NEXT:       %3 = arith.addi %2, %arg0 : i32
+// CHECK-NEXT:       %4 = arith.cmpi slt, %arg0, %c1_i32 : i32
+// CHECK-NEXT:       %5 = arith.select %4, %arg0, %3 : i32
+// CHECK-NEXT:       %6 = arith.cmpi sge, %5, %c1_i32 : i32
+// CHECK-NEXT:       %7 = arith.cmpi slt, %5, %0 : i32
+// CHECK-NEXT:       %8 = arith.andi %6, %7 : i1
+// CHECK-NEXT:       kiln.if %8 {
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %13 = arith.sitofp %5 : i32 to f32
+// CHECK-NEXT:         %14 = kiln.global 0 component 0[%5] : <f32>
+// CHECK-NEXT:         %15 = kiln.atomic  addf %13, %14 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %9 = arith.addi %5, %c1_i32 : i32
+// CHECK-NEXT:       %10 = arith.cmpi sge, %9, %c1_i32 : i32
+// CHECK-NEXT:       %11 = arith.cmpi slt, %9, %0 : i32
+// CHECK-NEXT:       %12 = arith.andi %10, %11 : i1
+// CHECK-NEXT:       kiln.if %12 {
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %13 = arith.sitofp %5 : i32 to f32
+// CHECK-NEXT:         %14 = kiln.global 0 component 0[%9] : <f32>
+// CHECK-NEXT:         %15 = kiln.atomic  addf %13, %14 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%0) : i32 {
+// CHECK-NEXT:       %2 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %3 = kiln.global 1 component 0[%c0_i32] : <f32>
+// CHECK-NEXT:       %4 = kiln.atomic  addf %2, %3 : <f32>
+// CHECK-NEXT:       %5 = kiln.global 1 component 0[%c1_i32] : <f32>
+// CHECK-NEXT:       %6 = kiln.atomic  addf %2, %5 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -15,6 +15,10 @@
 // The first is what the reverse of a stencil looks like, the second that of a matrix product. The
 // values are computed again in each loop. That costs less than atomics, and LLVM vectorises it.
 //
+// Short inner loops are unrolled first: then g[%i + %k] is at fixed distances, and cells to which
+// all iterations add, such as the weights of a convolution, are at constant indices, of which the
+// pass `reduce` makes partial sums.
+//
 // Each index of such an addition is a constant, a value from outside of the loop, or plus or minus
 // one loop index plus a constant. The loops are the parallel one and counted ones within it. Those
 // whose index is in no axis are summed over; the others become the dimensions of the new loop,
@@ -31,6 +35,7 @@
 #include "server/compiler/autodiff/flow.h"
 #include "server/compiler/autodiff/linear.h"
 #include "server/compiler/dialect/effects.h"
+#include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/passes/memory.h"
 
 namespace kiln {
@@ -75,9 +80,10 @@ struct Group {
 // Costs in the units of passes/cost.cc. An addition may cost this much more than an atomic one,
 // because it runs in vectors.
 constexpr int kMostCost = 160;
-constexpr int kMostOps = 2000;  // of all values of a group
-// Fewer cells would not occupy the threads.
-constexpr double kFewestCells = 256;
+constexpr int kMostOps = 2000;        // of all values of a group
+constexpr double kMostUnrolled = 32;  // iterations of a loop
+// A loop over fewer cells would not occupy the threads.
+constexpr double kFewestCells = 33;
 
 class Gathering {
  public:
@@ -86,6 +92,7 @@ class Gathering {
 
   void Run() {
     if (loop_.isSparse() || !HasOnlyMemoryOps()) return;
+    Unroll();
     std::vector<Addition> additions;
     loop_.walk([&](ir::AtomicOp op) {
       if (std::optional<Addition> addition = Parse(op)) additions.push_back(std::move(*addition));
@@ -113,6 +120,42 @@ class Gathering {
       return ends_early || !is_memory ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     });
     return !found.wasInterrupted();
+  }
+
+  // Unrolls short inner loops that add to cells, innermost first.
+  void Unroll() {
+    loop_.walk([&](ir::ForOp inner) {
+      const std::optional<double> trips = Trips(*inner);
+      bool adds = false;
+      int ops = 0;
+      inner.walk([&](mlir::Operation* op) {
+        adds |= llvm::isa<ir::AtomicOp>(op) && op->use_empty();
+        ++ops;
+      });
+      if (adds && trips && *trips <= kMostUnrolled && *trips * ops <= kMostOps) {
+        Unroll(inner, static_cast<int64_t>(*trips));
+      }
+    });
+  }
+
+  void Unroll(ir::ForOp inner, int64_t trips) {
+    const mlir::Location loc = inner.getLoc();
+    b_.setInsertionPoint(inner);
+    mlir::Block& body = inner.getBodyRegion().front();
+    llvm::SmallVector<Value> carried(inner.getInits());
+    for (int64_t i = 0; i < trips; ++i) {
+      const Value number =
+          b_.create<arith::ConstantOp>(loc, b_.getIntegerAttr(inner.getIndex().getType(), i));
+      mlir::IRMapping at;
+      at.map(inner.getIndex(), b_.createOrFold<arith::AddIOp>(loc, inner.getLower(), number));
+      at.map(inner.getCarried(), carried);
+      for (mlir::Operation& op : body.without_terminator()) b_.clone(op, at);
+      for (auto [value, next] : llvm::zip(carried, body.getTerminator()->getOperands())) {
+        value = at.lookupOrDefault(next);
+      }
+    }
+    inner->replaceAllUsesWith(carried);
+    inner->erase();
   }
 
   bool IsOutside(Value value) { return !loop_.getBodyRegion().isAncestor(value.getParentRegion()); }
@@ -332,7 +375,6 @@ class Gathering {
   }
 
   bool Pays(const Group& group) {
-    llvm::DenseSet<mlir::Operation*> all;
     int total = 0;
     for (const Addition& addition : group.additions) {
       llvm::DenseSet<mlir::Operation*> seen;
