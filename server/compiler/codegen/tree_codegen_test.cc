@@ -679,6 +679,28 @@ TEST_P(TreeCodegenTest, StoresThatActivateNothing) {
   EXPECT_EQ(tree.Active(node).size(), 4u);
 }
 
+// The same of bitmasked cells, which keep what they have, and of a cell that is also read.
+TEST_P(TreeCodegenTest, AdditionsThatActivateNothing) {
+  TestTree tree;
+  const int node = tree.Bitmasked(0, {{0, 16}});
+  const int x = tree.Place(node, proto::I32);
+  tree.Finish();
+  const std::string body = R"(
+    %p = kiln.global 0 component 0 [%i0] {no_activate} : !kiln.addr<i32>
+    %v = kiln.load %p : !kiln.addr<i32>
+    %one = arith.constant 1 : i32
+    %sum = arith.addi %v, %one : i32
+    kiln.store %sum, %p : !kiln.addr<i32>
+    kiln.continue)";
+  auto kernel =
+      Compile(Kernel({tree.Text(0)}, {tree.Field({x}, "i32", "0")}, Range({16}, body)), {&tree});
+  ASSERT_NE(kernel, nullptr);
+  tree.Write<int>(x, {5}, 7);
+  for (int run = 0; run < 3; ++run) kernel->Run(tree.Slots());
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(tree.Read<int>(x, {i}), i == 5 ? 10 : 0);
+  EXPECT_EQ(tree.Active(node).size(), 1u);
+}
+
 // A function that stores and one that loads; indices with an offset.
 TEST_P(TreeCodegenTest, FunctionsReachTrees) {
   TestTree tree;

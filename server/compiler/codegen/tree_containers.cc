@@ -107,7 +107,8 @@ Value* TreeWalker::Mask(int64_t tree, int64_t node, const Place& place) {
                                         Node(tree, node).getMask());
 }
 
-// Cells exist whether they are active or not, and keep their data.
+// Cells exist whether they are active or not, and keep their data. Writes that do not activate go
+// to active ones only, as in the other containers.
 TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, const Place& place) {
   Value* cell = CellAddress(walk.tree, node, place);
   if (walk.access == Access::kActivate) {
@@ -118,8 +119,10 @@ TreeWalker::Found TreeWalker::BitmaskedStep(const Walk& walk, int64_t node, cons
       return nullptr;
     });
   }
-  if (place.in_range == nullptr) return {cell, nullptr};
-  cell = b().CreateSelect(place.in_range, cell, Spare(walk.tree, node, walk.access));
+  Value* is_target = place.in_range;
+  if (walk.access == Access::kFind) is_target = And(is_target, Activity(walk.tree, node, place));
+  if (is_target == nullptr) return {cell, nullptr};
+  cell = b().CreateSelect(is_target, cell, Spare(walk.tree, node, walk.access));
   return {cell, walk.access == Access::kActivate ? place.in_range : nullptr};
 }
 

@@ -309,8 +309,10 @@ Value* TreeWalker::Neighbour(int64_t tree, int64_t node, const Coordinates& at, 
   ir::TreeAttr shape = kernel_.getTree(tree);
   const int64_t anchor = Anchor(shape, node);
   if (!prologue_ || anchor == 0 || !walk.steady || CanChange(tree, node)) return nullptr;
-  // A key of its own: the same coordinates may also be asked for without a prologue.
+  // A key of its own: the same coordinates may also be asked for without a prologue. With the
+  // access: from an inactive cell, reads and writes go to different stand-ins.
   Key key = KeyOf(walk, static_cast<Access>(kNeighbour), node, at);
+  key.push_back(static_cast<uint64_t>(walk.access));
   if (const auto* known = Lookup(key)) return known->first;
   Coordinates blocks(at.size()), rests = at;
   llvm::SmallVector<int64_t, 4> open;
