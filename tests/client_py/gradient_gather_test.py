@@ -176,8 +176,8 @@ def test_weights(ti, data):
     def convolved():
         for i, j in ti.ndrange((1, SIDE - 1), (1, SIDE - 1)):
             s = ti.f64(0.0)
-            for k, l in ti.ndrange(3, 3):
-                s += kernel[2 - k, l] * a[i + k - 1, j + l - 1]
+            for k, m in ti.ndrange(3, 3):
+                s += kernel[2 - k, m] * a[i + k - 1, j + m - 1]
             b[i, j] = ti.tanh(s)
 
     @ti.kernel

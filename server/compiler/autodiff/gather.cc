@@ -15,9 +15,9 @@
 // The first is what the reverse of a stencil looks like, the second that of a matrix product. The
 // values are computed again in each loop. That costs less than atomics, and LLVM vectorises it.
 //
-// Short inner loops are unrolled first: then g[%i + %k] is at fixed distances, and cells to which
-// all iterations add, such as the weights of a convolution, are at constant indices, of which the
-// pass `reduce` makes partial sums.
+// Short inner loops whose index is added to another one are unrolled first: then g[%i + %k] is at
+// fixed distances, and cells to which all iterations add, such as the weights of a convolution, are
+// at constant indices, of which the pass `reduce` makes partial sums.
 //
 // Each index of such an addition is a constant, a value from outside of the loop, or plus or minus
 // one loop index plus a constant. The loops are the parallel one and counted ones within it. Those
@@ -122,20 +122,42 @@ class Gathering {
     return !found.wasInterrupted();
   }
 
-  // Unrolls short inner loops that add to cells, innermost first.
+  // Unrolls short inner loops where that helps, innermost first.
   void Unroll() {
     loop_.walk([&](ir::ForOp inner) {
       const std::optional<double> trips = Trips(*inner);
-      bool adds = false;
+      bool helps = false;
       int ops = 0;
       inner.walk([&](mlir::Operation* op) {
-        adds |= llvm::isa<ir::AtomicOp>(op) && op->use_empty();
+        auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
+        helps |= atomic && UnrollingHelps(atomic, inner);
         ++ops;
       });
-      if (adds && trips && *trips <= kMostUnrolled && *trips * ops <= kMostOps) {
+      if (helps && trips && *trips <= kMostUnrolled && *trips * ops <= kMostOps) {
         Unroll(inner, static_cast<int64_t>(*trips));
       }
     });
+  }
+
+  // Whether the loop's index is added to another one in an index of the cell, or the cell is one of
+  // a few that all iterations of the parallel loop share.
+  bool UnrollingHelps(ir::AtomicOp atomic, ir::ForOp inner) {
+    auto address = atomic.getAddress().getDefiningOp<ir::GlobalOp>();
+    if (!address || !atomic->use_empty()) return false;
+    bool is_indexed = false, is_shared = true;
+    for (Value index : address.getIndices()) {
+      Linear sum;
+      sum.Add(index, 1);
+      const bool has_index = sum.terms.lookup(inner.getIndex()) != 0;
+      if (has_index && sum.terms.size() > 1) return true;
+      is_indexed |= has_index;
+      for (Value dimension : loop_.getBody().getArguments()) {
+        is_shared &= sum.terms.lookup(dimension) == 0;
+      }
+    }
+    if (!is_indexed || !is_shared) return false;
+    const std::optional<Addition> addition = Parse(atomic);
+    return addition && Cells({{*addition}, {}}).value_or(kFewestCells) < kFewestCells;
   }
 
   void Unroll(ir::ForOp inner, int64_t trips) {
@@ -206,10 +228,15 @@ class Gathering {
     Linear sum;
     sum.Add(index, 1);
     sum.terms.remove_if([](const auto& term) { return term.second == 0; });
+    if (sum.number != static_cast<int32_t>(sum.number)) return false;
+    if (sum.terms.empty()) {
+      b_.setInsertionPoint(loop_);
+      axis.fixed = Number(sum.number);
+      return true;
+    }
     if (sum.terms.size() != 1) return false;
     const auto& [value, factor] = *sum.terms.begin();
     if (factor != 1 && factor != -1) return false;
-    if (sum.number != static_cast<int32_t>(sum.number)) return false;
     const auto* at = llvm::find_if(out->indices, [&](const Index& i) { return i.value == value; });
     if (at == out->indices.end()) return false;
     axis.index = static_cast<int>(at - out->indices.begin());
