@@ -107,6 +107,10 @@ void SetMemory(ir::KernelOp kernel, int64_t storage, int64_t component, Box* box
     box->slot = dense.getSlot() + dense.getComponentBase(component);
     box->offset = dense.getComponentOffset(component);
   } else if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(of)) {
+    // Indices out of range are those of the edge.
+    if (array.getClamp()) {
+      for (Interval& axis : box->axes) axis = {};
+    }
     // The component is one more axis: another kernel may take the array for one of numbers.
     box->slot = array.getSlot();
     if (array.getTypes().size() > 1) {
