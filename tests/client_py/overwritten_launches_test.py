@@ -169,8 +169,8 @@ def test_arrays(ti, loss):
             a[i] = 1.0
 
     @ti.kernel
-    def write_clamped(a: ti.types.ndarray(boundary="clamp")):
-        a[-1] = 1.0
+    def write_clamped(a: ti.types.ndarray(boundary="clamp"), i: ti.i32):
+        a[i] = 1.0
 
     @ti.kernel
     def use_second(v: ti.types.ndarray()):
@@ -186,7 +186,7 @@ def test_arrays(ti, loss):
     assert conflicts(ti, loss, lambda: [use(a), write(a, 2, 4)]) == []
     assert conflicts(ti, loss, lambda: [use(a), write(a, 1, 1)]) == []
     assert len(conflicts(ti, loss, lambda: [use(a), write(a, 1, 4)])) == 1
-    assert len(conflicts(ti, loss, lambda: [use(a), write_clamped(a)])) == 1
+    assert len(conflicts(ti, loss, lambda: [use(a), write_clamped(a, -1)])) == 1
     assert conflicts(ti, loss, lambda: [use_second(v), write_component(v, 0)]) == []
     assert len(conflicts(ti, loss, lambda: [use_second(v), write_component(v, 1)])) == 1
 
