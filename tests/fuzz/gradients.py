@@ -74,7 +74,7 @@ def evaluate(seed, text, direction):
     arrays = [module[name] for name in "xy" if kinds[name] == "array"]
     sys.settrace(Steps().trace)
     try:
-        module["kernel"](0.75, *arrays)
+        module["kernel"](0.75, generator.N, *arrays)
     finally:
         sys.settrace(None)
     dual = dual_of(total[0]) + dual_of(top[0])
@@ -99,11 +99,13 @@ def difference(wanted, found):
     return None if abs(a - b) <= CLOSE * size * 10 else f"dual: {b}, not {a}"
 
 
-def is_refused(name, words):
-    """Whether the program changes a cell of a sparse field or an array that it has written before.
-    The compiler follows such values only in dense fields, and refuses other programs."""
+def is_refused(name, text, words):
+    """Whether the program overwrites what it has read, or changes a cell of a sparse field or an
+    array that it has written before. The compiler follows such values only in dense fields, and
+    refuses other programs."""
     kind = generator.places(int(name.removeprefix("program")))[0]["y"]
-    return kind not in ("field", "struct") and "the kernel overwrites it later" in words
+    may_be = generator.IN_PLACE in text or kind not in ("field", "struct")
+    return may_be and "the kernel overwrites it later" in words
 
 
 class Hunt:
@@ -131,7 +133,7 @@ class Hunt:
             for options, result in zip(OPTIONS, found.get(name, [None] * len(OPTIONS))):
                 self.counts["runs"] += 1
                 words = difference(wanted[name], result)
-                if words is not None and is_refused(name, words):
+                if words is not None and is_refused(name, text, words):
                     self.counts["refused"] += 1
                     words = None
                 if words is not None:

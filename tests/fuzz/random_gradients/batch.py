@@ -37,7 +37,7 @@ def run(ti, name, text, options):
     module = {"__name__": file, "ti": ti, **data}
     exec(compile(text, file, "exec"), module)
     kernel = ti.kernel(module["kernel"])
-    arguments = [0.75, *(data[name] for name in "xy" if kinds[name] == "array")]
+    arguments = [0.75, generator.N, *(data[name] for name in "xy" if kinds[name] == "array")]
     values, of_y, of_z, direction = generator.inputs(seed)
     for i in active:
         x[i] = values[i]
@@ -59,7 +59,7 @@ def run(ti, name, text, options):
         field.fill(0)
     top.fill(generator.LOW)
     with ti.ad.FwdMode(loss=total, param=x, seed=direction):
-        kernel(0.75)
+        kernel(*arguments)
     dual = total.dual[0] + top.dual[0]
     dual += sum(of_y[i] * y.dual[i] + of_z[i] * z.dual[i] for i in range(generator.N))
     return {"gradient": gradient, "dual": dual}

@@ -196,3 +196,7 @@ class FakeTi:
         return f
 
     func = real_func
+
+    @staticmethod
+    def loop_config(**_):
+        pass

@@ -16,6 +16,7 @@ N = 6
 BLOCK = 3  # cells that become active together, in a tree of blocks
 SPARSE = ("pointer", "blocks", "bitmasked", "dynamic")
 LOW = -100.0  # what `top` is before a kernel
+IN_PLACE = "# in place"  # in the text of a kernel whose gradient may be refused
 MAXIMUM = "ti.atomic_max(top[0], "  # the start of a line
 
 
@@ -212,9 +213,8 @@ class Generator:
         self.floats, self.ints, self.vectors, self.structs = [], [], [], []
         self.budget = self.random.randint(4, 18)
         arrays = [name for name in "xy" if self.places[name] == "array"]
-        self.put(
-            0, f"def kernel(p: ti.f64{''.join(f', {a}: ti.types.ndarray()' for a in arrays)}):"
-        )
+        more = "".join(f", {name}: ti.types.ndarray()" for name in arrays)
+        self.put(0, f"def kernel(p: ti.f64, m: ti.i32{more}):")
         self.put(1, self.loop("x"))
         self.put(2, f"{self.access('y', 'i')} = {self.access('x', 'i')}")
         for _ in range(self.random.randint(2, 5)):
@@ -233,7 +233,37 @@ class Generator:
             self.put(2, f"total[0] += ti.sin({own}) * {other}")
             if self.chance(0.3):
                 self.put(2, f"z[i] = ti.cos({own}) + {self.access('x', 'i')}")
+        self.floats, self.ints, self.vectors, self.structs = [], [], [], []
+        if self.places["x"] not in SPARSE and self.chance(0.5):
+            self.stencil()
+        if self.places["y"] not in SPARSE and self.chance(0.25):
+            self.in_place()
         return "\n".join(self.lines) + "\n"
+
+    def stencil(self):
+        """Reads neighbours at fixed distances. The bounds are no constants: the compiler sums
+        adjoints without atomics where a loop may be large."""
+        self.put(1, "for i in range(1, m - 1):")
+        for _ in range(self.random.randint(1, 3)):
+            depth = 2
+            if self.chance(0.3):
+                self.put(2, f"if {self.condition(1)}:")
+                depth = 3
+            a, b, c = (self.access("x", f"i + {self.random.randint(-1, 1)}") for _ in range(3))
+            value = f"{a} * {b} + ti.sin({c}) * {self.float(1)}"
+            # Seldom by an index whose value the compiler does not know.
+            own = self.random.choice(["z[i]", "z[i]", f"z[(i + {N}) % {N}]"])
+            target = self.random.choice([f"{own} =", f"{own} =", f"{own} +=", "total[0] +="])
+            self.put(depth, f"{target} {value}")
+
+    def in_place(self):
+        """Changes cells after they were read. The gradient of some kernels needs the old values."""
+        self.put(1, IN_PLACE)
+        self.put(1, "ti.loop_config(serialize=True)")
+        self.put(1, "for i in range(1, m - 1):")
+        read = self.access("y", f"i + {self.random.randint(-1, 1)}")
+        value = self.random.choice([f"0.5 * {read}", f"ti.sin({read})", f"{read} * {read}"])
+        self.put(2, f"{self.access('y', 'i')} = {value} + ti.tanh({self.float(1)})")
 
 
 def kernel(seed):
