@@ -153,7 +153,8 @@ PyMethodDef calls_methods[] = {
     {"replay", CallsReplay, METH_VARARGS,
      "replay(of, report): calls of(function)(*args) for each call, the last one first, unless it "
      "is "
-     "None. Watches the accesses of kernels, and calls report(reads, wrote) for conflicts; unless it "
+     "None. Watches the accesses of kernels, and calls report(reads, wrote) for conflicts; unless "
+     "it "
      "is None."},
     {nullptr, nullptr, 0, nullptr}};
 

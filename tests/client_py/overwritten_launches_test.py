@@ -168,8 +168,10 @@ def test_arrays(ti, loss):
         for i in range(first, last):
             a[i] = 1.0
 
+    clamped = ti.types.ndarray(boundary="clamp")
+
     @ti.kernel
-    def write_clamped(a: ti.types.ndarray(boundary="clamp"), i: ti.i32):
+    def write_clamped(a: clamped, i: ti.i32):
         a[i] = 1.0
 
     @ti.kernel
