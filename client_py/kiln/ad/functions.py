@@ -41,8 +41,8 @@ def hvp(f, loss, x, v):
     f: a function without parameters that runs kernels, which compute the loss. loss: a field with
     one element. x: a field. All fields of floats through which the loss depends on `x` need
     gradients and duals. v: an array of the form of `x.to_numpy()`. Returns an array of that form.
-    Sets the loss to zero first; clears all gradients and duals, and leaves those of the loss.
-    Raises RuntimeError for a field with a gradient but no dual.
+    Sets the loss to zero first, and clears all gradients and duals. Raises RuntimeError for a field
+    with a gradient but no dual, and inside a tape.
 
     Each kernel runs once with its duals, then the derivative of its gradient runs: about four times
     the work of a gradient, for any number of parameters (Pearlmutter, Fast exact multiplication by
@@ -60,6 +60,8 @@ def hvp(f, loss, x, v):
     """
     import numpy as np
 
+    if _native.watcher() is not None:
+        raise say.tapes_do_not_nest()
     for one in (loss, x):
         if not isinstance(one, Field):
             raise say.second_derivative_of_no_field(kind=type(one).__name__)
@@ -77,8 +79,6 @@ def hvp(f, loss, x, v):
             of_grad.fill(0.0)
     loss.fill(0.0)
     x.dual.from_numpy(np.ascontiguousarray(v, x.dtype.numpy_name))
-    if _native.watcher() is not None:
-        raise say.tapes_do_not_nest()
     calls = _native.Calls()
     _native.watch_calls(_Dualised(calls))
     try:
