@@ -12,6 +12,22 @@ def loss(ti):
     return ti.field(ti.f32, (), needs_grad=True)
 
 
+@pytest.fixture
+def overwriting(ti, loss):
+    """A field, a kernel whose gradient reads it again, and one that changes it."""
+    x = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def use():
+        loss[None] += x[None] ** 2
+
+    @ti.kernel
+    def change():
+        x[None] += 1
+
+    return x, use, change
+
+
 def conflicts(ti, loss, body, access="error"):
     """The texts of a tape's warnings or of its error."""
     with warnings.catch_warnings(record=True) as caught:
@@ -215,17 +231,9 @@ def test_trees(ti, loss):
             assert len(conflicts(ti, loss, lambda f=f, g=g: [use(f), write(g)])) == (f is g)
 
 
-def test_gradients_of_a_program_are_not_watched(ti, loss):
-    x = ti.field(ti.f32, (), needs_grad=True)
+def test_gradients_of_a_program_are_not_watched(ti, loss, overwriting):
+    x, use, change = overwriting
     kept = ti.field(ti.f32, ())
-
-    @ti.kernel
-    def use():
-        loss[None] += x[None] ** 2
-
-    @ti.kernel
-    def change():
-        x[None] += 1
 
     @ti.ad.grad_replaced
     def both():
@@ -242,17 +250,8 @@ def test_gradients_of_a_program_are_not_watched(ti, loss):
     assert len(conflicts(ti, loss, lambda: [use(), both(), change()])) == 1
 
 
-def test_an_error_stops_the_tape(ti, loss):
-    x = ti.field(ti.f32, (), needs_grad=True)
-
-    @ti.kernel
-    def use():
-        loss[None] += x[None] ** 2
-
-    @ti.kernel
-    def change():
-        x[None] += 1
-
+def test_an_error_stops_the_tape(ti, loss, overwriting):
+    x, use, change = overwriting
     assert len(conflicts(ti, loss, lambda: [use(), change()])) == 1
     with ti.ad.Tape(loss):
         use()
