@@ -10,7 +10,7 @@ thread_local AccessWatch* current = nullptr;
 }  // namespace
 
 AccessWatch::~AccessWatch() {
-  for (const auto& [instance, object] : objects_) Py_DECREF(object);
+  for (const auto& [instance, object] : objects_) Py_XDECREF(object);
 }
 
 AccessWatch::Scope::Scope(AccessWatch* watch) : before_(current) { current = watch; }

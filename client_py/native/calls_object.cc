@@ -151,11 +151,9 @@ PyObject* CallsReplay(PyObject* self, PyObject* args_of_replay) {
 PyMethodDef calls_methods[] = {
     {"append", CallsAppend, METH_O, "append((function, args))"},
     {"replay", CallsReplay, METH_VARARGS,
-     "replay(of, report): calls of(function)(*args) for each call, the last one first, unless it "
-     "is "
-     "None. Watches the accesses of kernels, and calls report(reads, wrote) for conflicts; unless "
-     "it "
-     "is None."},
+     "replay(of, report): calls of(function)(*args) for each call, the last one first, unless "
+     "of(function) is None. Unless report is None, calls report(reads, wrote) where a gradient "
+     "kernel may read what a later one overwrote."},
     {nullptr, nullptr, 0, nullptr}};
 
 PySequenceMethods calls_sequence = {};

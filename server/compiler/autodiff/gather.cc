@@ -115,7 +115,7 @@ class Gathering {
     const auto found = loop_.walk([&](mlir::Operation* op) {
       const bool is_end = llvm::isa<ir::ContinueOp, ir::YieldOp>(op);
       const bool ends_early =
-          is_end && llvm::isa<ir::ContinueOp>(op) && llvm::isa<ir::IfOp>(op->getParentOp());
+          llvm::isa<ir::ContinueOp>(op) && llvm::isa<ir::IfOp>(op->getParentOp());
       const bool is_memory = is_end || (EffectsOf(op).bits & ~kIsAtomic) == 0;
       return ends_early || !is_memory ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     });
@@ -525,14 +525,15 @@ class Gathering {
       if (same == sums.end()) {
         sums.push_back({&addition, sum});
       } else {
-        same->second = {Plus(same->second.value, sum.value), Or(same->second.happens, sum.happens)};
+        same->second = {AddFloats(same->second.value, sum.value),
+                        Or(same->second.happens, sum.happens)};
       }
     }
     for (const auto& [addition, sum] : sums) {
       If(sum.happens, [&, &addition = addition, &value = sum.value] {
         const Value address = AddressAt(*addition, cells);
         const Value old = b_.create<ir::LoadOp>(loop_.getLoc(), value.getType(), address);
-        b_.create<ir::StoreOp>(loop_.getLoc(), Plus(old, value), address);
+        b_.create<ir::StoreOp>(loop_.getLoc(), AddFloats(old, value), address);
       });
     }
     EndLoop(made);
@@ -550,7 +551,7 @@ class Gathering {
     return true;
   }
 
-  Value Plus(Value a, Value b) {
+  Value AddFloats(Value a, Value b) {
     return b_.create<arith::AddFOp>(loop_.getLoc(), a, b, ir::FloatFlags(kernel_.getFastMath()));
   }
 
@@ -601,7 +602,7 @@ class Gathering {
     for (Value value : none) so_far.push_back(body.addArgument(value.getType(), loc));
     b_.setInsertionPointToStart(&body);
     const llvm::SmallVector<Value, 2> one = SumOver(addition, loops.drop_front(), inside);
-    so_far[0] = Plus(so_far[0], one[0]);
+    so_far[0] = AddFloats(so_far[0], one[0]);
     if (so_far.size() > 1) so_far[1] = b_.create<arith::OrIOp>(loc, so_far[1], one[1]);
     b_.create<ir::ContinueOp>(loc, so_far);
     return {sum.getResults().begin(), sum.getResults().end()};
