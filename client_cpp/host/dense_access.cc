@@ -273,4 +273,16 @@ void DenseAccess::Fill(const uint64_t* values) const {
   }
 }
 
+void DenseAccess::Clear() const {
+  if (codec_ != nullptr) return Fill(std::vector<uint64_t>(num_components(), 0).data());
+  const size_t size = ScalarBytes(scalar_);
+  for (int c = 0; c < num_components();) {
+    const Group group = GroupAt(c);
+    std::vector<CopyAxis> loops = AxesOf(c, 0);
+    loops.push_back({group.count, group.stride, 0});
+    ClearStrided(components_[c].data, std::move(loops), size);
+    c += group.count;
+  }
+}
+
 }  // namespace kiln

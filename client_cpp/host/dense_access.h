@@ -94,6 +94,8 @@ class DenseAccess {
   bool CopyFrom(const DenseAccess& other) const;
   // Sets all elements. `values` has one scalar per component, each in 8 bytes.
   void Fill(const uint64_t* values) const;
+  // Sets all elements to zero. Requires memory that ClearMemory takes (clear_memory.h).
+  void Clear() const;
 
  private:
   struct Digit {

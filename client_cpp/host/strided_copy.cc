@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "client_cpp/host/clear_memory.h"
+
 namespace kiln {
 namespace {
 
@@ -130,6 +132,17 @@ void FillRuns(uint8_t* to, const void* value, const std::vector<CopyAxis>& axes,
   run(uint64_t{});
 }
 
+// Removes the innermost axis of a target without a source from `axes`, and returns it.
+CopyAxis TakeInner(std::vector<CopyAxis>* axes, size_t size) {
+  // Equal strides let Normalise merge all axes of the target.
+  for (CopyAxis& axis : *axes) axis.from_stride = axis.to_stride;
+  Normalise(axes);
+  if (axes->empty()) return {1, static_cast<int64_t>(size), 0};
+  const CopyAxis inner = axes->back();
+  axes->pop_back();
+  return inner;
+}
+
 bool IsEmpty(const std::vector<CopyAxis>& axes) {
   return std::any_of(axes.begin(), axes.end(), [](const CopyAxis& a) { return a.extent == 0; });
 }
@@ -173,15 +186,19 @@ void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, s
 
 void FillStrided(uint8_t* to, const void* value, std::vector<CopyAxis> axes, size_t size) {
   if (IsEmpty(axes)) return;
-  // There is no source; equal strides let Normalise merge all axes of the target.
-  for (CopyAxis& axis : axes) axis.from_stride = axis.to_stride;
-  Normalise(&axes);
-  CopyAxis inner = {1, static_cast<int64_t>(size), 0};
-  if (!axes.empty()) {
-    inner = axes.back();
-    axes.pop_back();
-  }
+  const CopyAxis inner = TakeInner(&axes, size);
   FillRuns(to, value, axes, inner, size);
+}
+
+void ClearStrided(uint8_t* to, std::vector<CopyAxis> axes, size_t size) {
+  if (IsEmpty(axes)) return;
+  const CopyAxis inner = TakeInner(&axes, size);
+  if (inner.to_stride == static_cast<int64_t>(size)) {
+    ForAll(axes, [&](int64_t t, int64_t) { ClearMemory(to + t, inner.extent * size); });
+    return;
+  }
+  constexpr uint64_t kZero = 0;
+  FillRuns(to, &kZero, axes, inner, size);
 }
 
 }  // namespace kiln

@@ -26,6 +26,9 @@ void CopyStrided(uint8_t* to, const uint8_t* from, std::vector<CopyAxis> axes, s
 // The same with one value of `size` bytes (1, 2, 4 or 8) instead of `from`; ignores from_stride.
 void FillStrided(uint8_t* to, const void* value, std::vector<CopyAxis> axes, size_t size);
 
+// The same with zeros, for memory that ClearMemory takes (clear_memory.h).
+void ClearStrided(uint8_t* to, std::vector<CopyAxis> axes, size_t size);
+
 }  // namespace kiln
 
 #endif  // KILN_CLIENT_CPP_HOST_STRIDED_COPY_H_

@@ -93,7 +93,12 @@ void FieldStorage::CopyFrom(const void* array) const {
 }
 
 void FieldStorage::Fill(const uint64_t* values) const {
-  scattered != nullptr ? scattered->Fill(values) : access.Fill(values);
+  if (scattered != nullptr) return scattered->Fill(values);
+  const bool is_zero = std::all_of(values, values + access.num_components(),
+                                   [](uint64_t value) { return value == 0; });
+  // Only memory of our own is known to be zero where nothing has touched it.
+  if (is_zero && memory->buffer != nullptr) return access.Clear();
+  access.Fill(values);
 }
 
 absl::Status FieldStorage::WriteAll(const void* array) const {
