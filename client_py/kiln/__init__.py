@@ -156,6 +156,7 @@ provided.register(
         "SparseMatrixBuilder": "linalg.sparse_matrix",
         "Struct": "values.struct",
         "Vector": "values.matrix",
+        "begin_gradient": "ad.ahead",
         "check_matrix_options": "data.making",
         "enforce_hits": "misses",
         "entries_of": "frontend.struct_value",

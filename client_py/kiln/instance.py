@@ -38,14 +38,103 @@ os.register_at_fork(after_in_child=_make_lock)
 
 def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
-    runtime.require_init(f"run kernel '{kernel.__name__}'")
-    interrupts.end_kernels()  # the program may have set Python's handler anew
-    kernel._prune()
-    snode.materialize()
-    for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):
-        if parameter.kind is ScalarParameter and annotation_advice(value):
-            kernel._argument_error(position, value, False)
-    specs = [p.specialise(v) for p, v in zip(kernel._leaves, args)]
+    making = Making(kernel, args)
+    found = making.instance, making.bound
+    if not making.is_done or records.is_checking():
+        with events.compiling(kernel.__name__):
+            making.build()
+            making.compile()
+        if found[0] is not None:
+            records.compare(kernel, found, (making.instance, making.bound))
+    making.add()
+
+
+class Making:
+    """The making of an instance, step by step: unless a warm record has it, `build` and `compile`;
+    then `add`. Another thread may run `compile`.
+
+    instance: None until it is made. bound: what it is bound to besides its arguments: fields,
+    SNodes, gradients of arrays.
+    """
+
+    def __init__(self, kernel, args):
+        runtime.require_init(f"run kernel '{kernel.__name__}'")
+        interrupts.end_kernels()  # the program may have set Python's handler anew
+        kernel._prune()
+        snode.materialize()
+        for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):
+            if parameter.kind is ScalarParameter and annotation_advice(value):
+                kernel._argument_error(position, value, False)
+        self._kernel, self._args = kernel, args
+        self._specs = [p.specialise(v) for p, v in zip(kernel._leaves, args)]
+        _check_counts(kernel, self._specs)
+        self._ctx = self._builder = self._recorded = None
+        self.instance, self.bound = records.find(kernel, args, self._specs) or (None, None)
+
+    @property
+    def is_done(self):
+        """Whether only `add` is left."""
+        return self.instance is not None
+
+    def build(self):
+        """Runs the front end."""
+        kernel, cfg = self._kernel, runtime.cfg
+        self._builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
+        runtime.transformed += 1
+        # The front end is imported here, at its first use: kernels with warm records never need it.
+        with _build_lock:
+            from .frontend.context import BuildContext
+
+            self._ctx = BuildContext(self._builder, cfg, kernel.__name__)
+            self._ctx.autodiff = kernel.autodiff
+            self._ctx.is_validated = kernel.is_validated
+            self.bound = _build(kernel, self._ctx, self._args, self._specs)
+        self._session = runtime.session()
+        for text in self._ctx.warnings:
+            runtime._warn(text)
+            if self._ctx.trace is not None:
+                self._ctx.trace.said(text)
+
+    def compile(self):
+        """Waits for the compiler."""
+        self.instance, self._recorded = _compile(
+            self._kernel, self._ctx, self._builder, self._session
+        )
+
+    def add(self):
+        """Adds the instance to its kernel."""
+        kernel, specs, instance, ctx = self._kernel, self._specs, self.instance, self._ctx
+        if ctx is not None:
+            records.keep(kernel, ctx.trace, self.bound, ctx.sources, instance, self._recorded)
+        sources = [
+            (spec.source[0], position, *spec.source[1:])
+            for position, spec in enumerate(specs)
+            if spec.source is not None
+        ]
+        for one in self.bound:
+            if isinstance(one, ArrayGradient):
+                specs[one.position].require_gradient()
+                sources.append(("gradient", one.position))
+            else:
+                sources.append(("field", getattr(one, "_bound_storage", one)))
+        returns = [return_spec(cook_return(r)) for r in kernel._returns]
+        if kernel.autodiff in (autodiff.REVERSE, autodiff.SECOND):
+            returns = []
+        if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
+            instance.accessed = _accessed(kernel, specs, self.bound)
+        runtime.instances_made += 1
+        runtime.derivatives_made |= bool(kernel.autodiff)
+        kernel._add_instance(instance, [s.matcher for s in specs], sources, returns)
+        events.kernel_ready(
+            kernel.__name__,
+            instance.tier,
+            instance.wait_seconds,
+            instance.compile_seconds,
+            instance,
+        )
+
+
+def _check_counts(kernel, specs):
     count = sum(spec.source is not None for spec in specs)
     if count > MOST_ARGUMENTS:
         raise say.kernel_has_too_many_arguments(
@@ -53,35 +142,6 @@ def make_instance(kernel, args):
         )
     if kernel.num_instances == _MANY_INSTANCES:
         runtime._warn(say.kernel_has_many_instances(kernel=kernel.__name__, count=_MANY_INSTANCES))
-    found = records.find(kernel, args, specs)
-    if found is not None and records.is_checking():
-        records.compare(kernel, found, _transform(kernel, args, specs))
-    if found is None:
-        with events.compiling(kernel.__name__):
-            found = _transform(kernel, args, specs)
-    instance, bound = found
-    sources = [
-        (spec.source[0], position, *spec.source[1:])
-        for position, spec in enumerate(specs)
-        if spec.source is not None
-    ]
-    for one in bound:
-        if isinstance(one, ArrayGradient):
-            specs[one.position].require_gradient()
-            sources.append(("gradient", one.position))
-        else:
-            sources.append(("field", getattr(one, "_bound_storage", one)))
-    returns = [return_spec(cook_return(r)) for r in kernel._returns]
-    if kernel.autodiff in (autodiff.REVERSE, autodiff.SECOND):
-        returns = []
-    if runtime.cfg.debug or runtime.cfg.check_out_of_bound:
-        instance.accessed = _accessed(kernel, specs, bound)
-    runtime.instances_made += 1
-    runtime.derivatives_made |= bool(kernel.autodiff)
-    kernel._add_instance(instance, [s.matcher for s in specs], sources, returns)
-    events.kernel_ready(
-        kernel.__name__, instance.tier, instance.wait_seconds, instance.compile_seconds, instance
-    )
 
 
 def _accessed(kernel, specs, bound):
@@ -94,29 +154,6 @@ def _accessed(kernel, specs, bound):
         else:
             found.append(one._accessed())
     return found
-
-
-def _transform(kernel, args, specs):
-    """Runs the front end and compiles. Returns the instance and what it is bound to besides its
-    arguments: fields, SNodes, gradients of arrays."""
-    cfg = runtime.cfg
-    builder = _native.Builder(cfg.default_ip.scalar, cfg.default_fp.scalar)
-    runtime.transformed += 1
-    # The front end is imported here, at its first use: kernels with warm records never need it.
-    with _build_lock:
-        from .frontend.context import BuildContext
-
-        ctx = BuildContext(builder, cfg, kernel.__name__)
-        ctx.autodiff = kernel.autodiff
-        ctx.is_validated = kernel.is_validated
-        bound = _build(kernel, ctx, args, specs)
-    for text in ctx.warnings:
-        runtime._warn(text)
-        if ctx.trace is not None:
-            ctx.trace.said(text)
-    instance, recorded = _compile(kernel, ctx, builder)
-    records.keep(kernel, ctx.trace, bound, ctx.sources, instance, recorded)
-    return instance, bound
 
 
 def _build(kernel, ctx, args, specs):
@@ -155,7 +192,7 @@ def _build(kernel, ctx, args, specs):
     return found
 
 
-def _compile(kernel, ctx, builder):
+def _compile(kernel, ctx, builder, session):
     """The instance, and what it can be compiled from again."""
     cfg = runtime.cfg
     report = {
@@ -165,7 +202,7 @@ def _compile(kernel, ctx, builder):
     }
     diagnostics = None
     try:
-        instance, recorded = runtime.session().compile(
+        instance, recorded = session.compile(
             builder,
             kernel.__name__,
             cfg.code_options(),

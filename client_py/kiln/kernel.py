@@ -185,7 +185,12 @@ class Kernel(_native.KernelBase):
         with _kernel_locks.setdefault(id(self), RLock()):
             if self._bound(args) is None:
                 with forks.held_off:
-                    provided.make_instance(self, args)
+                    self._make(args)
+
+    def _make(self, args):
+        provided.make_instance(self, args)
+        if _native.watcher() is not None:
+            provided.begin_gradient(self, args)
 
     def _viewed(self, args):
         """The arguments, with tensors replaced by NumPy arrays over their memory."""
@@ -357,7 +362,14 @@ class Derivative(Kernel):
             raise say.tape_limit_is_no_number(text=limit)
         super().__init__(primal.__wrapped__)
         self.source = primal.source
+        self._compilations = []  # see ad/ahead.py
         self._set_derivative()
+
+    def _make(self, args):
+        while self._compilations:
+            self._compilations.pop().finish()
+        if self._bound(args) is None:
+            super()._make(args)
 
 
 class Validated(Kernel):

@@ -9,6 +9,7 @@ from ..data.field import AnyArray
 from ..data.recorded import companion
 from ..diagnostics import say
 from ..printing import positions_of
+from . import ahead
 from .afterwards import restore_now
 from .check import GradChecker
 from .companions import clear_all_gradients, clear_marks, is_field
@@ -75,6 +76,7 @@ class Tape:
         if _native.watcher() is not None:
             raise say.tapes_do_not_nest()
         self.entered = True
+        ahead.forget()
         if self.loss is None:
             if self.clear_gradients:
                 clear_all_gradients()
@@ -184,9 +186,21 @@ def replay(calls, access="warn", of=None):
         else:
             warnings.warn(text, Warning, stacklevel=2)
 
+    of = of or gradient_of
+    begun = False
+
+    def of_function(func):
+        nonlocal begun
+        gradient = of(func)
+        if not begun and ahead.is_missing(gradient):  # probably others are, too
+            begun = True
+            ahead.begin_all(calls, of)
+        return gradient
+
     try:
-        calls.replay(of or gradient_of, None if access == "ignore" else report)
+        calls.replay(of_function, None if access == "ignore" else report)
     finally:
+        ahead.forget()
         restore_now()
 
 
