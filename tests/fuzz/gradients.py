@@ -3,10 +3,11 @@
 
     tests/fuzz/gradients.py [--seconds 60] [--seed 0]
     tests/fuzz/gradients.py --show SEED      the kernel of a seed
+    tests/fuzz/gradients.py --reduce SEED    a smaller one that fails, too
 
-The model runs the kernel's text in Python with numbers that carry derivatives
-(random_gradients/duals.py), once for each input. A difference of the gradient (reverse mode) or of
-the dual along a direction (forward mode) is a failure, as is a kernel that is refused without need.
+The model (random_gradients/model.py) runs the kernel's text in Python with numbers that remember
+how they were computed. A difference of the gradient (reverse mode) or of the dual along a direction
+(forward mode) is a failure, as is a kernel that is refused without need.
 """
 
 import argparse
@@ -15,97 +16,54 @@ import pathlib
 import re
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import hunting  # noqa: E402
-from random_gradients import generator  # noqa: E402
-from random_gradients.duals import Cells, Dual, FakeTi, Members, Undecided, dual_of  # noqa: E402
+from random_gradients import generator, model  # noqa: E402
+from random_gradients.places import NAMES, Places  # noqa: E402
+from random_gradients.statements import IN_PLACE  # noqa: E402
+from random_kernels import reducer  # noqa: E402
 
-OPTIONS = [{"fast_math": False}, {"fast_math": True}]
+# Most of what a compilation costs is LLVM's optimisation, which needs no gradients to be tested.
+QUICK = [{"fast_math": False, "opt_level": 0}, {"fast_math": True, "opt_level": 0}]
+FULL = [{"fast_math": False}, {"fast_math": True}]
 CLOSE = 1e-6  # relative to the largest part
+REFUSED = re.compile("the kernel overwrites it later|activate them in a kernel of its own")
 
 
-class Steps:
-    """Bounds the time of the model."""
-
-    left = 20_000
-
-    def trace(self, _frame, _event, _argument):
-        self.left -= 1
-        if self.left < 0:
-            raise Undecided
-        return self.trace
+def kernel(seed):
+    return generator.kernel(seed, Places(seed))
 
 
 def expected(seed, text):
-    """{"gradient": …, "dual": …} of a kernel; None if it is undecided."""
-    direction = generator.inputs(seed)[3]
-    try:
-        gradient = [
-            evaluate(seed, text, [float(k == i) for i in range(generator.N)])
-            for k in range(generator.N)
-        ]
-    except (Undecided, OverflowError, ZeroDivisionError):
-        return None
-    dual = sum(g * d for g, d in zip(gradient, direction))
-    return {"gradient": gradient, "dual": dual}
+    return model.expected(Places(seed), text)
 
 
-def evaluate(seed, text, direction):
-    """The derivative along the direction of total + top + of_y * y + of_z * z."""
-    values, of_y, of_z, _ = generator.inputs(seed)
-    kinds, active = generator.places(seed)
-    x = Cells([Dual(v, d) for v, d in zip(values, direction)], active)
-    y, z, total = (Cells([Dual(0.0) for _ in range(generator.N)]) for _ in range(3))
-    if kinds["y"] in generator.SPARSE:
-        y.active = set()
-        y.unit = {"blocks": generator.BLOCK, "dynamic": 0}.get(kinds["y"], 1)
-    top = [Dual(generator.LOW)]
-    # Python's functions cannot change an element that they are given.
-    text = re.sub(
-        rf"{re.escape(generator.MAXIMUM)}(.*)\)$", r"top[0] = ti.max(top[0], \1)", text, flags=re.M
-    )
-    module = {"ti": FakeTi, "x": x, "y": y, "z": z, "total": total, "top": top}
-    module["s"] = Members({name: module[name] for name in "xy" if kinds[name] == "struct"})
-    exec(compile(text, "<model>", "exec"), module)
-    arrays = [module[name] for name in "xy" if kinds[name] == "array"]
-    sys.settrace(Steps().trace)
-    try:
-        module["kernel"](0.75, generator.N, *arrays)
-    finally:
-        sys.settrace(None)
-    dual = dual_of(total[0]) + dual_of(top[0])
-    for seeds, results in ((of_y, y), (of_z, z)):
-        dual += sum(seed * dual_of(results[i]) for i, seed in enumerate(seeds))
-    return dual
-
-
-def difference(wanted, found):
+def difference(wanted, found, may_be_refused=False):
     """Describes the difference; None if there is none."""
     if found is None:
         return "nothing came back"
-    if "error" in found:
+    if "error" in found and not (may_be_refused and REFUSED.search(found["error"])):
         return found["error"]
-    size = 1e-3 + max(abs(one) for one in wanted["gradient"])
-    for k, (a, b) in enumerate(zip(wanted["gradient"], found["gradient"])):
+    size = 1e-3 + max(map(abs, wanted["gradient"]))
+    for name, a, b in zip(NAMES, wanted["gradient"], found.get("gradient", [])):
         if not abs(a - b) <= CLOSE * size:
-            return f"gradient of x[{k}]: {b}, not {a}"
-    a, b = wanted["dual"], found["dual"]
-    if b is None:  # arrays have no duals
-        return None
-    return None if abs(a - b) <= CLOSE * size * 10 else f"dual: {b}, not {a}"
+            return f"gradient of {name}: {b}, not {a}"
+    for what, size in (("dual", 10 * size), ("value", 1 + abs(wanted["value"]))):
+        a, b = wanted[what], found.get(what, wanted[what])
+        if not abs(a - b) <= CLOSE * size:
+            return f"{what}: {b}, not {a}"
+    return None
 
 
-def is_refused(name, text, words):
-    """Whether the program overwrites what it has read, or changes a cell of a sparse field or an
-    array that it has written before. The compiler follows such values only in dense fields, and
-    refuses other programs."""
-    kind = generator.places(int(name.removeprefix("program")))[0]["y"]
-    may_be = generator.IN_PLACE in text or kind not in ("field", "struct")
-    return may_be and "the kernel overwrites it later" in words
+def may_be_refused(seed, text):
+    """Whether the kernel overwrites what it has read, perhaps with more active cells, or changes a
+    cell of a sparse field or an array that it has written before. The compiler follows such values
+    only in dense fields."""
+    kinds = Places(seed).kinds
+    return IN_PLACE in text or kinds["y"] not in ("field", "struct") or kinds["m"] == "array"
 
 
 class Hunt:
@@ -114,55 +72,103 @@ class Hunt:
         self.size = size  # kernels in a batch
         self.log = log
         self.counts = collections.Counter()
-        self.failures = []  # (name, words)
+        self.failures = []  # (seed, words)
 
-    def batch(self, seeds):
+    def batch(self, seeds, options):
+        """Compares kernels, each with all of the options."""
         programs, wanted = {}, {}
         while len(programs) < self.size:
             seed = next(seeds)
-            text = generator.kernel(seed)
-            right = expected(seed, text)
+            text = kernel(seed)
             self.counts["made"] += 1
+            try:
+                right = expected(seed, text)
+            except model.Wrong as error:
+                self.fail(seed, "model", error, text)
+                continue
             if right is None:
                 self.counts["undecided"] += 1
                 continue
             programs[f"program{seed}"] = text
-            wanted[f"program{seed}"] = right
-        found = self.machine.run(programs, OPTIONS)
+            wanted[f"program{seed}"] = right, seed
+        found = self.machine.run(programs, options)
         for name, text in programs.items():
-            for options, result in zip(OPTIONS, found.get(name, [None] * len(OPTIONS))):
+            right, seed = wanted[name]
+            for one, result in zip(options, found.get(name, [None] * len(options))):
                 self.counts["runs"] += 1
-                words = difference(wanted[name], result)
-                if words is not None and is_refused(name, text, words):
-                    self.counts["refused"] += 1
-                    words = None
+                self.counts["refused"] += bool(result and REFUSED.search(result.get("error", "")))
+                words = difference(right, result, may_be_refused(seed, text))
                 if words is not None:
-                    self.failures.append((name, words))
-                    self.log(f"FAILED {name} {options}: {words}\n{text}")
+                    self.fail(seed, one, words, text)
         self.counts["programs"] += len(programs)
+
+    def fail(self, seed, options, words, text):
+        self.failures.append((seed, words))
+        self.log(f"FAILED {seed} {options}: {words}\n{text}")
+
+
+def reduced(machine, seed, options):
+    """The seed's kernel, as small as it fails in the same way; None if it does not fail."""
+    whole = kernel(seed)
+    is_refusable = may_be_refused(seed, whole)  # the reducer drops the comment that says so
+    sort = None
+
+    def failing(texts):
+        """The first text that fails, and how."""
+        wanted = {}
+        for text in texts:
+            try:
+                wanted[text] = expected(seed, text)
+            except Exception:  # it is not a program any more
+                wanted[text] = None
+        names = {f"{k}.program{seed}": text for k, text in enumerate(texts) if wanted[text]}
+        found = machine.run(names, [options], timeout=60) if names else {}
+        for name, text in names.items():
+            words = difference(wanted[text], found.get(name, [None])[0], is_refusable)
+            if words is not None and sort in (None, sort_of(words)):
+                return text, sort_of(words)
+        return None, None
+
+    _, sort = failing([whole])
+    return sort and reducer.reduce(whole, lambda texts: failing(texts)[0])
+
+
+def sort_of(words):
+    """The sort of a failure: what differs, or how the error ends."""
+    first = words.split()[0]
+    return first if first in ("gradient", "dual:", "value:") else words.rstrip().splitlines()[-1]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--batches", type=int, help="so many, however long they take")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--reduce", type=int, metavar="SEED")
     options = parser.parse_args()
     if options.show is not None:
-        print(generator.kernel(options.show))
+        print(kernel(options.show))
         return 0
-    end = time.monotonic() + options.seconds
-    seeds = iter(range(options.seed, 10**9))
     with tempfile.TemporaryDirectory() as home:
-        hunt = Hunt(hunting.Machine(home, "random_gradients.batch"))
+        machine = hunting.Machine(home, "random_gradients.batch")
         try:
-            while time.monotonic() < end:
-                hunt.batch(seeds)
+            if options.reduce is not None:
+                tried = (reduced(machine, options.reduce, one) for one in QUICK + FULL)
+                print(next(filter(None, tried), "it does not fail"))
+                return 0
+            return hunt(machine, options)
         finally:
-            hunt.machine.stop()
-    print(", ".join(f"{count} {what}" for what, count in hunt.counts.items()))
-    print(f"{len(hunt.failures)} failures")
-    return 1 if hunt.failures else 0
+            machine.stop()
+
+
+def hunt(machine, options):
+    made = Hunt(machine, log=lambda words: print(words, flush=True), size=100)
+
+    def batch(number, seeds):
+        made.batch(seeds, [(FULL if number % 8 == 7 else QUICK)[number // 8 % 2 ^ number % 2]])
+
+    return hunting.by_the_clock(made, options, batch)
 
 
 if __name__ == "__main__":

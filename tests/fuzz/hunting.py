@@ -110,9 +110,10 @@ def run(options, batch, again, hunt_for):
             machine.stop()
 
 
-def by_the_clock(hunt, options, batch, keep):
-    """Runs batches until the time or their number is exhausted: batch(number, seeds), then
-    keep(number, failure) for each failure added to hunt.failures. Returns the exit status."""
+def by_the_clock(hunt, options, batch, keep=None):
+    """Runs batches until the time or their number is exhausted: batch(number, seeds), then, if the
+    options say so, keep(number, failure) for each failure added to hunt.failures. Returns the exit
+    status."""
     seeds = itertools.count(options.seed)
     start = time.monotonic()
     for number in itertools.count():
@@ -121,7 +122,7 @@ def by_the_clock(hunt, options, batch, keep):
             break
         before = len(hunt.failures)
         batch(number, seeds)
-        if options.keep:
+        if keep and options.keep:
             for failure in hunt.failures[before:]:
                 keep(number, failure)
     counts = ", ".join(f"{count} {what}" for what, count in hunt.counts.items())

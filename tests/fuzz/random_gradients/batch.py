@@ -1,7 +1,7 @@
 """Runs kernels and their derivatives in one process: see random_kernels/batch.py.
 
-The results of a program: "gradient", of x; "dual", of the sum that the gradient is of, along the
-direction.
+The results of a program: "value", the weighted sum of all that the kernel writes (see places.py);
+"gradient", the sum's derivatives by the inputs; "dual", its derivative along the direction.
 """
 
 import importlib
@@ -9,7 +9,10 @@ import json
 import linecache
 import sys
 
-from . import generator
+import numpy
+
+from . import places
+from .places import BLOCK, INPUTS, LOW, SHAPES, SPARSE, N, Places
 
 
 def main(package, path, *options):
@@ -30,79 +33,88 @@ def run(ti, name, text, options):
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     ti.init(arch=ti.cpu, log_level=ti.ERROR, default_fp=ti.f64, **options)
-    seed = int(name.removeprefix("program"))
-    kinds, active = generator.places(seed)
-    data = make(ti, kinds)
-    x, y, z, total, top = (data[name] for name in ("x", "y", "z", "total", "top"))
+    of = Places(int(name.rpartition("program")[2]))
+    data = make(ti, of.kinds)
     module = {"__name__": file, "ti": ti, **data}
     exec(compile(text, file, "exec"), module)
     kernel = ti.kernel(module["kernel"])
-    arguments = [0.75, generator.N, *(data[name] for name in "xy" if kinds[name] == "array")]
-    values, of_y, of_z, direction = generator.inputs(seed)
-    for i in active:
-        x[i] = values[i]
-    top.fill(generator.LOW)
-    kernel(*arguments)
-    for i in active_cells(ti, y, kinds["y"]):
-        y.grad[i] = of_y[i]
-    fill(z.grad, of_z)
-    total.grad[0] = top.grad[0] = 1.0
-    kernel.grad(*arguments)
-    gradient = [x.grad[i] for i in range(generator.N)]
-    if "array" in kinds.values():
-        return {"gradient": gradient, "dual": None}
-    if kinds["y"] in generator.SPARSE:
-        y.snode.parent().deactivate_all()
-        if kinds["y"] == "blocks":
-            y.snode.parent(2).deactivate_all()
-    for field in (y, z, total):
-        field.fill(0)
-    top.fill(generator.LOW)
-    with ti.ad.FwdMode(loss=total, param=x, seed=direction):
+    arguments = [places.P, N, *(data[name] for name in of.arrays())]
+    fill(data["x"], of.values["x"], of.active)
+    fill(data["w"], of.values["w"])
+    fill(data["top"], numpy.array(LOW))
+    found = {}
+    if of.arrays():  # arrays have no duals
         kernel(*arguments)
-    dual = total.dual[0] + top.dual[0]
-    dual += sum(of_y[i] * y.dual[i] + of_z[i] * z.dual[i] for i in range(generator.N))
-    return {"gradient": gradient, "dual": dual}
+    else:
+        found["dual"] = along(ti, data, of, lambda: kernel(*arguments))
+    found["value"] = weighted(data, of.weights)
+    for result, weights in of.weights.items():
+        sparse = of.kinds.get(result) in SPARSE  # writes to inactive cells would make them active
+        active = active_cells(ti, data[result]) if sparse else None
+        fill(data[result].grad, weights, active)
+    try:
+        kernel.grad(*arguments)
+    except ti.TaichiCompilationError as error:
+        return {**found, "error": f"{type(error).__name__}: {error}"}
+    flat = of.flat({name: data[name].grad.to_numpy() for name in INPUTS})
+    return {**found, "gradient": flat}
+
+
+def along(ti, data, of, call):
+    """The weighted sum's derivative along the direction."""
+    with ti.ad.FwdMode(data["total"], [data["x"]], [of.direction["x"].tolist()]):
+        fill(data["x"].dual, of.direction["x"], of.active)
+        fill(data["w"].dual, of.direction["w"])
+        call()
+    return weighted({name: data[name].dual for name in of.weights}, of.weights)
+
+
+def weighted(data, weights):
+    return float(sum((data[name].to_numpy() * by).sum() for name, by in weights.items()))
+
+
+def fill(field, values, active=None):
+    if active is None:
+        field.from_numpy(values)
+        return
+    for i in active:
+        field[i] = values[i]
 
 
 def make(ti, kinds):
     """The fields and arrays by name."""
     made = {"needs_grad": True, "needs_dual": True}
-    shapes = {"z": generator.N, "total": 1, "top": 1}
-    data = {name: ti.field(ti.f64, shape, **made) for name, shape in shapes.items()}
+    data = {}
     members = {name: ti.f64 for name in "xy" if kinds[name] == "struct"}
     if members:
-        s = ti.Struct.field(members, shape=generator.N, **made)
+        s = ti.Struct.field(members, shape=N, **made)
         data["s"] = s
         data.update((name, s.get_member_field(name)) for name in members)
-    for name in "xy":
-        if kinds[name] == "array":
-            data[name] = ti.ndarray(ti.f64, generator.N, needs_grad=True)
-        elif kinds[name] != "struct":
+    for name, shape in SHAPES.items():
+        kind = kinds.get(name, "field")
+        if kind == "array":
+            data[name] = ti.ndarray(ti.f64, shape, needs_grad=True)
+        elif kind in SPARSE:
             data[name] = ti.field(ti.f64)
-            cells = place(ti, kinds[name])
-            cells.place(data[name], data[name].grad, data[name].dual)
+            sparse_cells(ti, kind).place(data[name], data[name].grad, data[name].dual)
+        elif kind == "field":
+            data[name] = ti.field(ti.f64, shape, **made)
     return data
 
 
-def place(ti, kind):
+def sparse_cells(ti, kind):
     if kind == "pointer":
-        return ti.root.pointer(ti.i, generator.N)
+        return ti.root.pointer(ti.i, N)
     if kind == "blocks":
-        blocks = ti.root.pointer(ti.i, generator.N // generator.BLOCK)
-        return blocks.dense(ti.i, generator.BLOCK)
+        return ti.root.pointer(ti.i, N // BLOCK).dense(ti.i, BLOCK)
     if kind == "bitmasked":
-        return ti.root.bitmasked(ti.i, generator.N)
-    if kind == "dynamic":
-        return ti.root.dynamic(ti.i, generator.N)
-    return ti.root.dense(ti.i, generator.N)
+        return ti.root.bitmasked(ti.i, N)
+    return ti.root.dynamic(ti.i, N)
 
 
-def active_cells(ti, field, kind):
-    """The indices of active cells. Writes to others would make them active."""
-    if kind not in generator.SPARSE:
-        return range(generator.N)
-    found = ti.field(ti.i32, generator.N)
+def active_cells(ti, field):
+    """The indices of active cells."""
+    found = ti.field(ti.i32, N)
 
     @ti.kernel
     def find(field: ti.template(), found: ti.template()):
@@ -110,12 +122,7 @@ def active_cells(ti, field, kind):
             found[i] = 1
 
     find(field, found)
-    return [i for i in range(generator.N) if found[i]]
-
-
-def fill(field, values):
-    for i, value in enumerate(values):
-        field[i] = value
+    return [i for i in range(N) if found[i]]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""The derivatives that a kernel's text has, and a second opinion on them."""
+
+import math
+import re
+
+from .language import Cells, Language, Members
+from .numbers import Run, Undecided, number
+from .places import BLOCK, INPUTS, LOW, SHAPES, SPARSE, N, P, indices
+
+_STEPS = (1e-6, 1e-8)  # of the differences, along the direction; one has to suit
+_CLOSE = 1e-4
+
+
+class Wrong(Exception):
+    """The model contradicts itself."""
+
+
+def expected(places, text):
+    """{"value": the weighted sum of the results, "gradient": its derivatives by the inputs, "dual":
+    the derivative along the direction}; None if they are undecided."""
+    code = compile(_with_assigned_extremes(text), "<model>", "exec")
+    run = Run()
+    try:
+        inputs, results = _evaluate(places, code)
+        value = _total(results)
+        gradient = run.gradient(results, inputs)
+    except (Undecided, OverflowError, ZeroDivisionError):
+        return None
+    if math.isnan(value):
+        return None
+    products = [g * d for g, d in zip(gradient, places.flat(places.direction))]
+    wanted = {"value": value, "gradient": gradient, "dual": sum(products)}
+    size = 1.0 + abs(value) + sum(map(abs, products))
+    slopes = (_difference(places, code, run.decisions, step) for step in _STEPS)
+    if not any(abs(slope - wanted["dual"]) <= _CLOSE * size for slope in slopes):
+        raise Wrong(f"differences disagree with the model's dual {wanted['dual']}")
+    return wanted
+
+
+def _with_assigned_extremes(text):
+    """Python's functions cannot change an element that they are given."""
+    return re.sub(
+        r"ti.atomic_(max|min)\((top\[.\]), (.*)\)$", r"\2 = ti.\1(\2, \3)", text, flags=re.M
+    )
+
+
+def _difference(places, code, decisions, step):
+    """The central difference of the weighted sum along the direction."""
+    ends = []
+    for shift in (-step, step):
+        Run(decisions)
+        ends.append(_total(_evaluate(places, code, shift)[1]))
+    return (ends[1] - ends[0]) / (2 * step)
+
+
+def _total(results):
+    return sum(number.value * weight for number, weight in results)
+
+
+def _evaluate(places, code, shift=0.0):
+    """Runs the kernel with inputs that are shifted so far along the direction. Returns the inputs,
+    and pairs of a result and its weight."""
+    shifted = {n: places.values[n] + shift * places.direction[n] for n in INPUTS}
+    inputs = [number(value) for value in places.flat(shifted)]
+    data = _data(places, iter(inputs))
+    members = Members({name: data[name] for name in "xy" if places.kinds[name] == "struct"})
+    module = {"ti": Language, "s": members, **data}
+    exec(code, module)
+    module["kernel"](number(P), N, *(data[name] for name in places.arrays()))
+    return inputs, [
+        (data[name][index], weight)
+        for name, weights in places.weights.items()
+        for index, weight in zip(indices(name), weights.ravel().tolist())
+    ]
+
+
+def _data(places, inputs):
+    """The cells of all fields and arrays by name."""
+    data = {}
+    zero = number(0.0)
+    for name in SHAPES:
+        is_input = name in INPUTS
+        data[name] = Cells({i: next(inputs) if is_input else zero for i in indices(name)})
+    data["top"] = Cells(dict(enumerate(map(number, LOW))))
+    if places.kinds["x"] in SPARSE:
+        data["x"].active = set(places.active)
+    if places.kinds["y"] in SPARSE:
+        data["y"].active = set()
+        data["y"].unit = {"blocks": BLOCK, "dynamic": 0}.get(places.kinds["y"], 1)
+    return data
