@@ -39,7 +39,7 @@
 #include "client_cpp/kernel_builder.h"
 #include "client_cpp/session.h"
 #include "common/artifact/entry.h"
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

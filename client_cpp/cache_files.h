@@ -14,7 +14,7 @@
 #include "common/artifact/signature.h"
 #include "common/base/digest.h"
 #include "common/home/home.h"
-#include "proto/artifact.pb.h"
+#include "kiln/proto/artifact.pb.h"
 
 namespace kiln {
 

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "common/wire/framing.h"
 #include "google/protobuf/message_lite.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

@@ -14,7 +14,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/language/ids.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "proto/layout.pb.h"
+#include "kiln/proto/layout.pb.h"
 #include "runtime/cpu_device.h"
 
 namespace kiln {

@@ -8,7 +8,7 @@
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
 #include "common/language/kernel_parts.h"
-#include "proto/warm.pb.h"
+#include "kiln/proto/warm.pb.h"
 
 namespace kiln {
 namespace {

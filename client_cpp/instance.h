@@ -27,8 +27,8 @@
 #include "common/language/ids.h"
 #include "common/language/type.h"
 #include "common/unit/node_number.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/options.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/options.pb.h"
 
 namespace kiln {
 

@@ -42,8 +42,8 @@
 #include "common/language/type_rules.h"
 #include "common/layout/prune_trees.h"
 #include "common/unit/node_number.h"
-#include "proto/source_map.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/source_map.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/language/ids.h"
 #include "common/unit/node_number.h"
-#include "proto/kernel.pb.h"
-#include "proto/source_map.pb.h"
+#include "kiln/proto/kernel.pb.h"
+#include "kiln/proto/source_map.pb.h"
 
 namespace kiln {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/artifact/entry.h"
-#include "proto/artifact.pb.h"
+#include "kiln/proto/artifact.pb.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

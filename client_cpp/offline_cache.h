@@ -3,7 +3,7 @@
 #define KILN_CLIENT_CPP_OFFLINE_CACHE_H_
 
 #include "common/home/home.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

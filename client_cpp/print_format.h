@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/language/type.h"
-#include "proto/source_map.pb.h"
+#include "kiln/proto/source_map.pb.h"
 
 namespace kiln {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/unit/canonical.h"
-#include "proto/source_map.pb.h"
+#include "kiln/proto/source_map.pb.h"
 
 namespace kiln {
 

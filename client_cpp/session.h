@@ -20,11 +20,11 @@
 #include "absl/types/span.h"
 #include "common/artifact/target.h"
 #include "common/base/digest.h"
-#include "proto/artifact.pb.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/service.pb.h"
-#include "proto/source_map.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/service.pb.h"
+#include "kiln/proto/source_map.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {

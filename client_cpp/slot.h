@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "proto/type.pb.h"
+#include "kiln/proto/type.pb.h"
 
 namespace kiln {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 
 namespace kiln {
 

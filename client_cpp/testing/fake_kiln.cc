@@ -36,7 +36,7 @@
 #include "common/unit/canonical.h"
 #include "common/wire/framing.h"
 #include "common/wire/version.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 namespace {

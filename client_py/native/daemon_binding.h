@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

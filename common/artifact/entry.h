@@ -31,7 +31,7 @@
 #include "absl/strings/string_view.h"
 #include "common/artifact/signature.h"
 #include "common/base/digest.h"
-#include "proto/artifact.pb.h"
+#include "kiln/proto/artifact.pb.h"
 
 namespace kiln {
 

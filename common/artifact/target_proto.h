@@ -3,7 +3,7 @@
 #define KILN_COMMON_ARTIFACT_TARGET_PROTO_H_
 
 #include "common/artifact/target.h"
-#include "proto/target.pb.h"
+#include "kiln/proto/target.pb.h"
 
 namespace kiln {
 

@@ -41,15 +41,15 @@ ZERO = {"text": '""', "int": "0", "bool": "false"}
 
 def describe():
     """The descriptors of both files, options included, in protoc's text format."""
-    compiled = ["protoc", "-I.", "--include_imports", "-o", "/dev/stdout", "proto/kernel.proto"]
+    protoc = ["protoc", "-Ikiln/proto=proto", "-I/usr/include"]
+    nodes = "kiln/proto/kernel.proto"  # imports op.proto, and declares the options
+    compiled = [*protoc, "--include_imports", "-o", "/dev/stdout", nodes]
     descriptors = subprocess.run(compiled, check=True, capture_output=True).stdout
     printed = [
-        "protoc",
-        "-I.",
-        "-I/usr/include",
+        *protoc,
         "--decode=google.protobuf.FileDescriptorSet",
         "google/protobuf/descriptor.proto",
-        "proto/kernel.proto",  # declares the options
+        nodes,
     ]
     return subprocess.run(printed, check=True, input=descriptors, capture_output=True).stdout
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/language/ids.h"
-#include "proto/kernel.pb.h"
+#include "kiln/proto/kernel.pb.h"
 
 namespace kiln {
 

@@ -19,7 +19,7 @@
 #include "absl/types/span.h"
 #include "common/base/check.h"
 #include "common/language/ids.h"
-#include "proto/kernel.pb.h"
+#include "kiln/proto/kernel.pb.h"
 
 namespace kiln {
 

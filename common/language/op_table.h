@@ -3,8 +3,8 @@
 #ifndef KILN_COMMON_LANGUAGE_OP_TABLE_H_
 #define KILN_COMMON_LANGUAGE_OP_TABLE_H_
 
-#include "proto/kernel.pb.h"
-#include "proto/op.pb.h"
+#include "kiln/proto/kernel.pb.h"
+#include "kiln/proto/op.pb.h"
 
 namespace kiln {
 

@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/language/ids.h"
-#include "proto/type.pb.h"
+#include "kiln/proto/type.pb.h"
 
 namespace kiln {
 

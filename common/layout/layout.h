@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "common/language/type.h"
 #include "common/layout/tree_shape.h"
-#include "proto/layout.pb.h"
+#include "kiln/proto/layout.pb.h"
 
 namespace kiln {
 

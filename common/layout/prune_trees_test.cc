@@ -5,7 +5,7 @@
 #include "common/layout/tree_builder.h"
 #include "common/unit/canonical.h"
 #include "gtest/gtest.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 namespace {

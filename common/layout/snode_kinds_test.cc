@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "proto/layout.pb.h"
+#include "kiln/proto/layout.pb.h"
 
 namespace kiln {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/layout.pb.h"
+#include "kiln/proto/layout.pb.h"
 
 namespace kiln {
 

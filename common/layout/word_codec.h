@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/language/type.h"
-#include "proto/layout.pb.h"
+#include "kiln/proto/layout.pb.h"
 
 namespace kiln {
 

@@ -20,8 +20,8 @@
 #include "absl/status/statusor.h"
 #include "common/language/ids.h"
 #include "common/language/type.h"
-#include "proto/artifact.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

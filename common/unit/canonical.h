@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/digest.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -8,8 +8,8 @@
 #include "common/language/ids.h"
 #include "common/language/type.h"
 #include "common/language/type_rules.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -14,8 +14,8 @@
 #include "common/language/ids.h"
 #include "common/language/type.h"
 #include "common/unit/argument_layout.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/digest.h"
-#include "proto/artifact.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

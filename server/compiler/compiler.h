@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/artifact.pb.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/options.pb.h"
-#include "proto/service.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/options.pb.h"
+#include "kiln/proto/service.pb.h"
+#include "kiln/proto/unit.pb.h"
 
 namespace kiln {
 

@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "common/home/home.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"
 #include "server/cache/disk_store.h"

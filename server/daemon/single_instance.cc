@@ -19,7 +19,7 @@
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/wire/framing.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/front/front_channel.h"
 
 namespace kiln {

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 
 namespace kiln {
 

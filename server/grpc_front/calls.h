@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 #include "server/events/event_loop.h"
 #include "server/grpc_front/bridge.h"
 #include "server/grpc_front/callers.h"

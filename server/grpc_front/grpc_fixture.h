@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {

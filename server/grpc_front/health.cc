@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 #include "server/events/event_loop.h"
 
 namespace kiln {

@@ -16,7 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/front/generation.h"
 #include "server/grpc_front/callers.h"
 

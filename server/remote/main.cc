@@ -18,7 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/observe/log.h"
 #include "server/remote/serve.h"
 #include "server/remote/try_servers.h"

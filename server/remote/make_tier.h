@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/remote/remote_tier.h"
 
 namespace kiln {

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/remote/breaker.h"
 #include "server/remote/held_leases.h"
 #include "server/remote/make_tier.h"

@@ -8,7 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/wire/framing.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/remote/blocking_pool.h"
 #include "server/remote/remote_tiers.h"
 

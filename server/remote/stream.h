@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 
 namespace kiln {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 
 namespace kiln {
 

@@ -12,8 +12,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "proto/config.pb.h"
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/config.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 #include "server/remote/grpc_endpoint.h"
 #include "server/remote/remote_tier.h"
 

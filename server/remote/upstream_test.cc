@@ -4,7 +4,7 @@
 
 #include "common/wire/version.h"
 #include "gtest/gtest.h"
-#include "proto/service.grpc.pb.h"
+#include "kiln/proto/service.grpc.pb.h"
 
 namespace kiln {
 namespace {

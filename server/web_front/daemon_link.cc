@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/wire/version.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 namespace {

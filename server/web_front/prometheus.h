@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

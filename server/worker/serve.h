@@ -15,10 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/digest.h"
-#include "proto/artifact.pb.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/service.pb.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/service.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/worker/sandbox.h"
 
 namespace kiln {

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "common/base/clock.h"
 #include "common/wire/framing.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/remote/make_tier.h"
 #include "server/remote/serve.h"
 

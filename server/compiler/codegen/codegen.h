@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/artifact.pb.h"
-#include "proto/options.pb.h"
-#include "proto/service.pb.h"
-#include "proto/target.pb.h"
+#include "kiln/proto/artifact.pb.h"
+#include "kiln/proto/options.pb.h"
+#include "kiln/proto/service.pb.h"
+#include "kiln/proto/target.pb.h"
 
 namespace mlir {
 class Operation;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kiln/proto/artifact.pb.h"
 #include "llvm/IR/Module.h"
-#include "proto/artifact.pb.h"
 #include "server/compiler/codegen/target.h"
 
 namespace mlir {

@@ -20,7 +20,7 @@
 
 #include "common/language/ids.h"
 #include "common/language/type.h"
-#include "proto/kernel.pb.h"
+#include "kiln/proto/kernel.pb.h"
 
 namespace kiln {
 

@@ -13,9 +13,9 @@
 #ifndef KILN_SERVER_COMPILER_LOWERING_EMIT_OP_H_
 #define KILN_SERVER_COMPILER_LOWERING_EMIT_OP_H_
 
+#include "kiln/proto/op.pb.h"
+#include "kiln/proto/type.pb.h"
 #include "mlir/IR/Builders.h"
-#include "proto/op.pb.h"
-#include "proto/type.pb.h"
 
 namespace kiln {
 

@@ -11,10 +11,10 @@
 
 #include "common/unit/check_unit.h"
 #include "common/unit/node_number.h"
+#include "kiln/proto/diagnostic.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "proto/diagnostic.pb.h"
-#include "proto/unit.pb.h"
 
 namespace kiln {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/language/type.h"
+#include "kiln/proto/layout.pb.h"
 #include "mlir/IR/Value.h"
-#include "proto/layout.pb.h"
 
 namespace kiln {
 

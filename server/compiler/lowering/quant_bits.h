@@ -2,9 +2,9 @@
 #ifndef KILN_SERVER_COMPILER_LOWERING_QUANT_BITS_H_
 #define KILN_SERVER_COMPILER_LOWERING_QUANT_BITS_H_
 
+#include "kiln/proto/layout.pb.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "proto/layout.pb.h"
 #include "server/compiler/lowering/emit_op.h"
 
 namespace kiln {

@@ -10,7 +10,7 @@
 
 #include "common/language/ids.h"
 #include "common/unit/check_unit.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {

@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/wire/framing.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/cache/artifact_store.h"
 #include "server/cache/counters.h"
 #include "server/cache/single_flight.h"

@@ -12,7 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "proto/artifact.pb.h"
+#include "kiln/proto/artifact.pb.h"
 
 namespace kiln {
 

@@ -23,8 +23,8 @@
 #include "absl/types/span.h"
 #include "common/base/digest.h"
 #include "common/wire/framing.h"
-#include "proto/config.pb.h"
-#include "proto/remote.pb.h"
+#include "kiln/proto/config.pb.h"
+#include "kiln/proto/remote.pb.h"
 #include "server/cache/artifact_store.h"
 
 namespace kiln {

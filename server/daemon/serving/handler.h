@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/wire/framing.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/cache/artifact_store.h"
 #include "server/daemon/compiling/compile_service.h"
 #include "server/daemon/compiling/compiler_identity.h"

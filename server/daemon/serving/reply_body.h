@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/cache/artifact_store.h"
 
 namespace kiln {

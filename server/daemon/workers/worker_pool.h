@@ -23,7 +23,7 @@
 #include "absl/time/time.h"
 #include "common/base/digest.h"
 #include "common/wire/framing.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 #include "server/daemon/workers/job_queue.h"
 #include "server/daemon/workers/memory_gauge.h"
 #include "server/daemon/workers/poison_list.h"

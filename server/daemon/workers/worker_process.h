@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/child_stderr.h"
 #include "common/wire/framing.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

@@ -18,7 +18,7 @@
 #include "common/unit/canonical.h"
 #include "common/wire/error_detail.h"
 #include "gtest/gtest.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/daemon/workers/job_queue.h"
 #include "server/daemon/workers/memory_gauge.h"
 #include "server/daemon/workers/poison_list.h"

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 #include "server/remote/watched_file.h"
 
 namespace kiln {

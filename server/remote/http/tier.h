@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 #include "server/remote/remote_tier.h"
 
 namespace kiln {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 #include "server/remote/remote_tier.h"
 
 namespace kiln {

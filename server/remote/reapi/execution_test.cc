@@ -11,7 +11,7 @@
 #include "common/artifact/entry.h"
 #include "common/unit/canonical.h"
 #include "gtest/gtest.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/remote/reapi/testing/fake_reapi.h"
 
 namespace kiln {

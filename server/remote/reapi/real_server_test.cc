@@ -19,7 +19,7 @@
 #include "common/artifact/entry.h"
 #include "common/unit/canonical.h"
 #include "gtest/gtest.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/remote/reapi/execution.h"
 #include "server/remote/reapi/server.h"
 #include "server/remote/reapi/storage.h"

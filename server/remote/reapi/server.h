@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "proto/config.pb.h"
+#include "kiln/proto/config.pb.h"
 #include "server/remote/grpc_endpoint.h"
 #include "server/remote/reapi/blob.h"
 

@@ -12,7 +12,7 @@
 #include "common/artifact/entry.h"
 #include "common/unit/canonical.h"
 #include "google/protobuf/text_format.h"
-#include "proto/unit.pb.h"
+#include "kiln/proto/unit.pb.h"
 #include "runtime/abi_digest.h"
 #include "tests/e2e/server/daemon_fixture.h"
 

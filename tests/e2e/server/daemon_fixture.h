@@ -15,7 +15,7 @@
 #include "common/wire/framing.h"
 #include "common/wire/version.h"
 #include "gtest/gtest.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "common/wire/framing.h"
-#include "proto/remote.pb.h"
-#include "proto/service.pb.h"
+#include "kiln/proto/remote.pb.h"
+#include "kiln/proto/service.pb.h"
 
 namespace kiln {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "kiln/proto/artifact.pb.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
-#include "proto/artifact.pb.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/dialect/dialect.h"
 
