@@ -8,7 +8,7 @@ here: a later import would replace the function by the module.
 import os
 import sys
 
-__version__ = (1, 7, 4)  # of the language; Kiln's own is _native.version()
+__version__ = (1, 7, 4)  # of the language, as programs compare it
 
 
 def _add_native_path():
@@ -53,6 +53,8 @@ except ImportError:
     if _why is None:
         raise
     raise ImportError(_why) from None
+
+kiln_version = _native.version()  # Kiln's own, in the form of PEP 440 (common/wire/version.h)
 
 from . import provided  # noqa: E402
 from .forks import held_off  # noqa: E402
@@ -242,6 +244,6 @@ def _submodule(name):
 
 def __dir__():
     return sorted(
-        {*_NAMES, *_MODULES, "Layout", "func", "kernel", "static"}
+        {*_NAMES, *_MODULES, "Layout", "func", "kernel", "kiln_version", "static"}
         - {"cfg", "compat", "errors", "from_dlpack"}
     )

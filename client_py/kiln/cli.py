@@ -83,10 +83,18 @@ def usage(command=None):
 
 
 def version():
-    """Kiln's own version, read from common/wire/version.h: `kiln --version` needs no build."""
-    checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    with open(os.path.join(checkout, "common", "wire", "version.h"), encoding="utf-8") as header:
-        return header.read().partition('kVersion[] = "')[2].partition('"')[0]
+    """Kiln's own version and the language's, read from the sources: `kiln --version` needs no
+    build."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    header = os.path.join(package, "..", "..", "common", "wire", "version.h")
+    own = _text_between('kVersion[] = "', '"', header)
+    language = _text_between("__version__ = (", ")", os.path.join(package, "__init__.py"))
+    return f"{own}, language {language.replace(', ', '.')}"
+
+
+def _text_between(start, end, path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().partition(start)[2].partition(end)[0]
 
 
 def main(argv=None):

@@ -1,6 +1,7 @@
 """Settings: options, environment, architectures, repeated init and reset."""
 
 import copy
+import re
 
 import pytest
 
@@ -68,6 +69,10 @@ def test_required_version(ti):
         with pytest.raises(Exception, match="version mismatch"):
             ti.init(require_version=version)
     assert ti.__version__ == (1, 7, 4)
+
+
+def test_kilns_own_version_is_in_the_form_of_pep_440(ti):
+    assert re.fullmatch(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?", ti.kiln_version)
 
 
 def test_reset_without_init_and_many_inits(ti):

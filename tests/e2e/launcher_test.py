@@ -62,8 +62,8 @@ def test_commands_and_their_absence(kiln):
     assert done.returncode == 2 and done.stderr == "kiln: missing.py: No such file or directory\n"
 
 
-def test_the_version_is_the_native_modules(kiln):
-    code = "import kiln._native as n; print('kiln', n.version())"
+def test_the_version_needs_no_build_and_is_that_of_the_build(kiln):
+    code = "import kiln as ti; print('kiln ' + ti.kiln_version, 'language 1.7.4', sep=', ')"
     expected = kiln("python", "-c", code).stdout
     for option in ("--version", "-V"):
         done = kiln(option)

@@ -133,6 +133,7 @@ def test_doctor_finds_no_problem_after_a_run(kiln, program):
     rows = findings(kiln)
     assert not [row for row in rows.values() if row["verdict"] == "bad"]
     assert "serves" in rows["daemon"]["text"]
+    assert rows["version"]["text"] in kiln("--version").stdout
 
 
 def test_doctor_shows_gaps_in_the_sandbox(kiln, program):

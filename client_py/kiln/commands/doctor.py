@@ -331,6 +331,13 @@ def check_clock():
     return "good", time.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
+def check_version():
+    """Reports Kiln's own version and the language's."""
+    from .. import __version__, kiln_version
+
+    return "good", f"{kiln_version}, language {'.'.join(map(str, __version__))}"
+
+
 def check_processor():
     from .. import _native
 
@@ -398,6 +405,7 @@ def check_leftovers():
 
 
 CHECKS = {
+    "version": check_version,
     "home": check_home,
     "disk": check_disk,
     "settings": check_settings,

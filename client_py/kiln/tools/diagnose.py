@@ -6,9 +6,9 @@ import sys
 
 def main():
     """Prints the versions of Kiln, Python, NumPy and the system, and the processor."""
-    from .. import __version__, _native
+    from .. import __version__, kiln_version
 
-    print(f"kiln: {_native.version()}, language {'.'.join(map(str, __version__))}")
+    print(f"kiln: {kiln_version}, language {'.'.join(map(str, __version__))}")
     print(f"python: {sys.version}")
     print(f"system: {platform.platform()}, processor {platform.machine()}")
     try:
