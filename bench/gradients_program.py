@@ -61,6 +61,12 @@ def stencil():
 
 
 @ti.kernel
+def sine_of_stencil():
+    for i, j in ti.ndrange((1, SIDE - 1), (1, SIDE - 1)):
+        b[i, j] = ti.sin(a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1] - 4 * a[i, j])
+
+
+@ti.kernel
 def carried_steps():
     for i in range(CHAINS):
         t = x[i]
@@ -102,6 +108,7 @@ KERNELS = {
     "Σx², 1 M": sum_of_squares,
     "y = w x, w shared, 1 M": shared_factor,
     "stencil of 4 neighbours, 1024²": stencil,
+    "sin of a stencil of 5, 1024²": sine_of_stencil,
     "64 carried steps of sin, 16 k": carried_steps,
     "energy of 512² pairs": bodies,
     "particles to grid, 6,400": particles_to_grid,

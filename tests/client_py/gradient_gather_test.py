@@ -89,6 +89,55 @@ def test_stencils(ti, data):
     data.check(of_a_row, [a], b, 7)
 
 
+def test_values_that_several_cells_take(ti, data):
+    """The compiler keeps such values in the gradients that the loop clears, if it may."""
+    a, b, v, w = data.a, data.b, data.v, data.w
+    inner = ((1, SIDE - 1), (1, SIDE - 1))
+
+    @ti.kernel
+    def laplacian():
+        for i, j in ti.ndrange(*inner):
+            b[i, j] = ti.sin(a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1] - 4 * a[i, j])
+
+    @ti.kernel
+    def of_vectors():
+        for i, j in ti.ndrange(*inner):
+            w[i, j] = (v[i + 1, j] + v[i - 1, j] - 2 * v[i, j + 1]).normalized()
+
+    @ti.kernel
+    def of_two(first: ti.i32, last: ti.i32):
+        for i, j in ti.ndrange((first, last), (1, SIDE - 1)):
+            s = a[i + 1, j] + a[i - 1, j] - a[i, j + 1] + 3 * a[i, j - 1]
+            b[i, j] = ti.exp(ti.sin(s))
+            w[i, j] = [ti.cos(s), ti.tanh(s)]
+
+    @ti.kernel
+    def sometimes():
+        for i, j in ti.ndrange(*inner):
+            s = a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1]
+            if s > 3:
+                b[i, j] = ti.exp(ti.sin(s))
+
+    @ti.kernel
+    def transposed():
+        for i, j in ti.ndrange(*inner):
+            s = a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1]
+            b[j, i] = ti.exp(ti.sin(s))
+
+    @ti.kernel
+    def to_every_other():
+        for i, j in ti.ndrange((1, SIDE - 1), (1, SIDE // 2)):
+            s = a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1]
+            b[i, 2 * j] = ti.exp(ti.sin(s))
+
+    for kernel in (laplacian, sometimes, transposed, to_every_other):
+        data.check(kernel, [a], b)
+    data.check(of_vectors, [v], w)
+    for bounds in ((1, SIDE - 1), (3, 4), (5, 5), (7, 2)):
+        data.check(of_two, [a], b, *bounds)
+        data.check(of_two, [a], w, *bounds)
+
+
 def test_bounds_of_stencils(ti, data):
     a, b = data.a, data.b
 

@@ -29,6 +29,18 @@ def two_kernels(ti, x, y, loss):
 
 
 @program
+def neighbours(ti, x, y, loss):
+    @ti.kernel
+    def k():
+        for i in range(2, N - 1):
+            y[i] = ti.exp(ti.sin(x[i - 2] + x[i - 1] - 3 * x[i] + x[i + 1]))
+        for i in y:
+            loss[None] += y[i] ** 2
+
+    return k
+
+
+@program
 def short_loops(ti, x, y, loss):
     @ti.kernel
     def k():

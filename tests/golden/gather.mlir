@@ -1,6 +1,6 @@
 // The reverse of y[i] = x[i - 1] * x[i + 1]: one loop over the cells both of whose additions are
 // there, one over the iterations at the edges, and the rest.
-// args: --passes=gather,demote-atomics,canonicalize,cse
+// args: --passes=unroll-additions,share-values,gather,demote-atomics,canonicalize,cse
 kiln.kernel @stencil storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 3, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 5, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
   %zero = arith.constant 0.0 : f32
   %c1 = arith.constant 1 : i32
@@ -375,6 +375,134 @@ kiln.kernel @weights storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4
 // CHECK-NEXT:       %4 = kiln.atomic  addf %2, %3 : <f32>
 // CHECK-NEXT:       %5 = kiln.global 1 component 0[%c1_i32] : <f32>
 // CHECK-NEXT:       %6 = kiln.atomic  addf %2, %5 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// A value that three cells take and that costs much is kept in the cell that the loop clears.
+kiln.kernel @shared storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 3, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 5, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  %zero = arith.constant 0.0 : f32
+  %minus = arith.constant -2.0 : f32
+  %c1 = arith.constant 1 : i32
+  %n = kiln.argument 0 : i32
+  kiln.parallel_for (%i) = (%c1) to (%n) : i32 {
+    %left = arith.subi %i, %c1 : i32
+    %right = arith.addi %i, %c1 : i32
+    %0 = kiln.global 0 component 0[%i] : <f32>
+    %1 = kiln.load %0 : <f32>
+    %2 = math.sin %1 : f32
+    %3 = kiln.global 2 component 0[%i] : <f32>
+    %4 = kiln.load %3 : <f32>
+    kiln.store %zero, %3 : <f32>
+    %5 = arith.mulf %4, %2 : f32
+    %6 = math.exp %5 : f32
+    %7 = kiln.global 1 component 0[%left] : <f32>
+    %8 = kiln.atomic addf %6, %7 : <f32>
+    %9 = arith.mulf %6, %minus : f32
+    %10 = kiln.global 1 component 0[%i] : <f32>
+    %11 = kiln.atomic addf %9, %10 : <f32>
+    %12 = kiln.global 1 component 0[%right] : <f32>
+    %13 = kiln.atomic addf %6, %12 : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @shared storages [#kiln.dense<slot = 1, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 3, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 5, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     %c2_i32 = arith.constant 2 : i32
+// CHECK-NEXT:     %c4_i32 = arith.constant 4 : i32
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %c-1_i32 = arith.constant -1 : i32
+// CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     %cst_0 = arith.constant -2.000000e+00 : f32
+// CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:     %0 = kiln.argument 0 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c1_i32) to (%0) : i32 {
+// CHECK-NEXT:       %4 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %5 = kiln.load %4 : <f32>
+// CHECK-NEXT:       %6 = math.sin %5 : f32
+// CHECK-NEXT:       %7 = kiln.global 2 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %8 = kiln.load %7 : <f32>
+// CHECK-NEXT:       %9 = arith.mulf %8, %6 : f32
+// CHECK-NEXT:       %10 = math.exp %9 : f32
+// CHECK-NEXT:       kiln.store %10, %7 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %1 = arith.addi %0, %c-1_i32 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c2_i32) to (%1) : i32 {
+// CHECK-NEXT:       %4 = arith.addi %arg0, %c1_i32 : i32
+// CHECK-NEXT:       %5 = kiln.global 2 component 0[%4] : <f32>
+// CHECK-NEXT:       %6 = kiln.load %5 : <f32>
+// CHECK-NEXT:       %7 = kiln.global 2 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %8 = kiln.load %7 : <f32>
+// CHECK-NEXT:       %9 = arith.mulf %8, %cst_0 : f32
+// CHECK-NEXT:       %10 = arith.addf %6, %9 : f32
+// CHECK-NEXT:       %11 = arith.addi %arg0, %c-1_i32 : i32
+// CHECK-NEXT:       %12 = kiln.global 2 component 0[%11] : <f32>
+// CHECK-NEXT:       %13 = kiln.load %12 : <f32>
+// CHECK-NEXT:       %14 = arith.addf %10, %13 : f32
+// CHECK-NEXT:       %15 = kiln.global 1 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %16 = kiln.load %15 : <f32>
+// CHECK-NEXT:       %17 = arith.addf %16, %14 : f32
+// CHECK-NEXT:       kiln.store %17, %15 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %2 = arith.subi %0, %c1_i32 : i32
+// CHECK-NEXT:     %3 = arith.minsi %2, %c4_i32 : i32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%3) : i32 {
+// CHECK-NEXT:       %4 = arith.subi %0, %3 : i32
+// CHECK-NEXT:       %5 = arith.addi %4, %arg0 : i32
+// CHECK-NEXT:       %6 = arith.addi %arg0, %c1_i32 : i32
+// CHECK-NEXT:       %7 = arith.cmpi slt, %arg0, %c2_i32 : i32
+// CHECK-NEXT:       %8 = arith.select %7, %6, %5 : i32
+// CHECK-NEXT:       %9 = arith.addi %8, %c-1_i32 : i32
+// CHECK-NEXT:       %10 = arith.cmpi sge, %9, %c2_i32 : i32
+// CHECK-NEXT:       %11 = arith.cmpi slt, %9, %1 : i32
+// CHECK-NEXT:       %12 = arith.andi %10, %11 : i1
+// CHECK-NEXT:       kiln.if %12 {
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %20 = kiln.global 2 component 0[%8] : <f32>
+// CHECK-NEXT:         %21 = kiln.load %20 : <f32>
+// CHECK-NEXT:         %22 = kiln.global 1 component 0[%9] : <f32>
+// CHECK-NEXT:         %23 = kiln.atomic  addf %21, %22 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %13 = arith.cmpi sge, %8, %c2_i32 : i32
+// CHECK-NEXT:       %14 = arith.cmpi slt, %8, %1 : i32
+// CHECK-NEXT:       %15 = arith.andi %13, %14 : i1
+// CHECK-NEXT:       kiln.if %15 {
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %20 = kiln.global 2 component 0[%8] : <f32>
+// CHECK-NEXT:         %21 = kiln.load %20 : <f32>
+// CHECK-NEXT:         %22 = arith.mulf %21, %cst_0 : f32
+// CHECK-NEXT:         %23 = kiln.global 1 component 0[%8] : <f32>
+// CHECK-NEXT:         %24 = kiln.atomic  addf %22, %23 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %16 = arith.addi %8, %c1_i32 : i32
+// CHECK-NEXT:       %17 = arith.cmpi sge, %16, %c2_i32 : i32
+// CHECK-NEXT:       %18 = arith.cmpi slt, %16, %1 : i32
+// CHECK-NEXT:       %19 = arith.andi %17, %18 : i1
+// CHECK-NEXT:       kiln.if %19 {
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %20 = kiln.global 2 component 0[%8] : <f32>
+// CHECK-NEXT:         %21 = kiln.load %20 : <f32>
+// CHECK-NEXT:         %22 = kiln.global 1 component 0[%16] : <f32>
+// CHECK-NEXT:         %23 = kiln.atomic  addf %21, %22 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c1_i32) to (%0) : i32 {
+// CHECK-NEXT:       %4 = kiln.global 2 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %cst, %4 : <f32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     }
 // CHECK-NEXT:     kiln.return

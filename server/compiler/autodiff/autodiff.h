@@ -29,6 +29,10 @@ std::unique_ptr<mlir::Pass> CreateFoldZerosPass();
 // `companions`.
 std::unique_ptr<mlir::Pass> CreateCheckReadsPass();
 
+// For gradients that add to cells beside their loops' own; then `gather` follows.
+std::unique_ptr<mlir::Pass> CreateUnrollAdditionsPass();
+std::unique_ptr<mlir::Pass> CreateShareValuesPass();
+
 // Sums in place of atomic additions to neighbours' cells.
 std::unique_ptr<mlir::Pass> CreateGatherPass();
 

@@ -15,15 +15,9 @@
 // The first is what the reverse of a stencil looks like, the second that of a matrix product. The
 // values are computed again in each loop. That costs less than atomics, and LLVM vectorises it.
 //
-// Short inner loops whose index is added to another one are unrolled first: then g[%i + %k] is at
-// fixed distances, and cells to which all iterations add, such as the weights of a convolution, are
-// at constant indices, of which the pass `reduce` makes partial sums.
-//
-// Each index of such an addition is a constant, a value from outside of the loop, or plus or minus
-// one loop index plus a constant. The loops are the parallel one and counted ones within it. Those
-// whose index is in no axis are summed over; the others become the dimensions of the new loop,
-// which runs over the cells. The loop must write nothing that the values depend on, except for own
-// cells after they were read, as gradients are cleared.
+// Loops whose index is in no axis of the cell (addition.h) are summed over; the others become the
+// dimensions of the new loop, which runs over the cells. The loop must write nothing that the
+// values depend on, except for own cells after they were read, as gradients are cleared.
 //
 // Requires: structured level, before `offload`.
 #include <vector>
@@ -31,11 +25,10 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/autodiff/addition.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/flow.h"
-#include "server/compiler/autodiff/linear.h"
 #include "server/compiler/dialect/effects.h"
-#include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/passes/memory.h"
 
 namespace kiln {
@@ -44,31 +37,6 @@ namespace {
 
 namespace arith = mlir::arith;
 using mlir::Value;
-
-// A loop index with its bounds, which are from outside of the parallel loop.
-struct Index {
-  Value value;
-  Value lower, upper;
-};
-
-// Of an addition: `sign` times a loop index plus `offset`, or a value from outside of the loop.
-struct Axis {
-  int index = -1;  // of the addition's indices; -1: none
-  int sign = 1;
-  int64_t offset = 0;
-  Value fixed;  // if there is no index
-};
-
-struct Addition {
-  mutable ir::AtomicOp op;  // accessors of ops are not const
-  mutable ir::GlobalOp address;
-  llvm::SmallVector<Index, 4> indices;  // of all loops around it, the parallel one's first
-  llvm::SmallVector<Axis, 4> axes;
-
-  bool HasIndex(int index) const {
-    return llvm::any_of(axes, [&](const Axis& axis) { return axis.index == index; });
-  }
-};
 
 // Additions whose new loops have the same dimensions.
 struct Group {
@@ -80,10 +48,7 @@ struct Group {
 // Costs in the units of passes/cost.cc. An addition may cost this much more than an atomic one,
 // because it runs in vectors.
 constexpr int kMostCost = 160;
-constexpr int kMostOps = 2000;        // of all values of a group
-constexpr double kMostUnrolled = 32;  // iterations of a loop
-// A loop over fewer cells would not occupy the threads.
-constexpr double kFewestCells = 33;
+constexpr int kMostOps = 2000;  // of all values of a group
 
 class Gathering {
  public:
@@ -91,11 +56,12 @@ class Gathering {
       : kernel_(kernel), loop_(loop), b_(kernel.getContext()) {}
 
   void Run() {
-    if (loop_.isSparse() || !HasOnlyMemoryOps()) return;
-    Unroll();
+    if (loop_.isSparse() || !HasOnlyMemoryOps(loop_)) return;
     std::vector<Addition> additions;
     loop_.walk([&](ir::AtomicOp op) {
-      if (std::optional<Addition> addition = Parse(op)) additions.push_back(std::move(*addition));
+      if (std::optional<Addition> found = ParseAddition(kernel_, loop_, op)) {
+        additions.push_back(*std::move(found));
+      }
     });
     for (Group& group : Groups(additions)) {
       if (!Pays(group)) continue;
@@ -109,143 +75,6 @@ class Gathering {
  private:
   // --- What can be gathered ----------------------------------------------------------------
 
-  // Whether each op runs in each iteration of the loops around it, and does nothing but to read and
-  // write memory that it names.
-  bool HasOnlyMemoryOps() {
-    const auto found = loop_.walk([&](mlir::Operation* op) {
-      const bool is_end = llvm::isa<ir::ContinueOp, ir::YieldOp>(op);
-      const bool ends_early =
-          llvm::isa<ir::ContinueOp>(op) && llvm::isa<ir::IfOp>(op->getParentOp());
-      const bool is_memory = is_end || (EffectsOf(op).bits & ~kIsAtomic) == 0;
-      return ends_early || !is_memory ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-    });
-    return !found.wasInterrupted();
-  }
-
-  // Unrolls short inner loops where that helps, innermost first.
-  void Unroll() {
-    loop_.walk([&](ir::ForOp inner) {
-      const std::optional<double> trips = Trips(*inner);
-      bool helps = false;
-      int ops = 0;
-      inner.walk([&](mlir::Operation* op) {
-        auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
-        helps |= atomic && UnrollingHelps(atomic, inner);
-        ++ops;
-      });
-      if (helps && trips && *trips <= kMostUnrolled && *trips * ops <= kMostOps) {
-        Unroll(inner, static_cast<int64_t>(*trips));
-      }
-    });
-  }
-
-  // Whether the loop's index is added to another one in an index of the cell, or the cell is one of
-  // a few that all iterations of the parallel loop share.
-  bool UnrollingHelps(ir::AtomicOp atomic, ir::ForOp inner) {
-    auto address = atomic.getAddress().getDefiningOp<ir::GlobalOp>();
-    if (!address || !atomic->use_empty()) return false;
-    bool is_indexed = false, is_shared = true;
-    for (Value index : address.getIndices()) {
-      Linear sum;
-      sum.Add(index, 1);
-      const bool has_index = sum.terms.lookup(inner.getIndex()) != 0;
-      if (has_index && sum.terms.size() > 1) return true;
-      is_indexed |= has_index;
-      for (Value dimension : loop_.getBody().getArguments()) {
-        is_shared &= sum.terms.lookup(dimension) == 0;
-      }
-    }
-    if (!is_indexed || !is_shared) return false;
-    const std::optional<Addition> addition = Parse(atomic);
-    return addition && Cells({{*addition}, {}}).value_or(kFewestCells) < kFewestCells;
-  }
-
-  void Unroll(ir::ForOp inner, int64_t trips) {
-    const mlir::Location loc = inner.getLoc();
-    b_.setInsertionPoint(inner);
-    mlir::Block& body = inner.getBodyRegion().front();
-    llvm::SmallVector<Value> carried(inner.getInits());
-    for (int64_t i = 0; i < trips; ++i) {
-      const Value number =
-          b_.create<arith::ConstantOp>(loc, b_.getIntegerAttr(inner.getIndex().getType(), i));
-      mlir::IRMapping at;
-      at.map(inner.getIndex(), b_.createOrFold<arith::AddIOp>(loc, inner.getLower(), number));
-      at.map(inner.getCarried(), carried);
-      for (mlir::Operation& op : body.without_terminator()) b_.clone(op, at);
-      for (auto [value, next] : llvm::zip(carried, body.getTerminator()->getOperands())) {
-        value = at.lookupOrDefault(next);
-      }
-    }
-    inner->replaceAllUsesWith(carried);
-    inner->erase();
-  }
-
-  bool IsOutside(Value value) { return !loop_.getBodyRegion().isAncestor(value.getParentRegion()); }
-
-  std::optional<Addition> Parse(ir::AtomicOp op) {
-    Addition found;
-    found.op = op;
-    found.address = op.getAddress().getDefiningOp<ir::GlobalOp>();
-    if (op.getKind() != ir::AtomicKind::addf || !op.getOld().use_empty() || !found.address ||
-        GlobalInTree(op.getAddress()) || !ParseLoops(op, &found)) {
-      return {};
-    }
-    for (auto [axis, index] : llvm::enumerate(found.address.getIndices())) {
-      if (!ParseAxis(index, static_cast<int64_t>(axis), &found)) return {};
-    }
-    for (int i = 0; i < static_cast<int>(found.indices.size()); ++i) {
-      const auto of_index = [&](const Axis& axis) { return axis.index == i; };
-      if (llvm::count_if(found.axes, of_index) > 1) return {};
-    }
-    return found;
-  }
-
-  bool ParseLoops(mlir::Operation* op, Addition* out) {
-    llvm::SmallVector<ir::ForOp> inner;
-    for (mlir::Operation* at = op->getParentOp(); at != loop_; at = at->getParentOp()) {
-      if (llvm::isa<ir::IfOp>(at)) continue;
-      auto counted = llvm::dyn_cast<ir::ForOp>(at);
-      if (!counted || !IsOutside(counted.getLower()) || !IsOutside(counted.getUpper())) {
-        return false;
-      }
-      inner.push_back(counted);
-    }
-    for (auto [d, index] : llvm::enumerate(loop_.getBody().getArguments())) {
-      out->indices.push_back({index, loop_.getLowers()[d], loop_.getUppers()[d]});
-    }
-    for (ir::ForOp counted : llvm::reverse(inner)) {
-      out->indices.push_back({counted.getIndex(), counted.getLower(), counted.getUpper()});
-    }
-    return true;
-  }
-
-  bool ParseAxis(Value index, int64_t number, Addition* out) {
-    Axis& axis = out->axes.emplace_back();
-    if (IsOutside(index)) {
-      axis.fixed = index;
-      return true;
-    }
-    Linear sum;
-    sum.Add(index, 1);
-    sum.terms.remove_if([](const auto& term) { return term.second == 0; });
-    if (sum.number != static_cast<int32_t>(sum.number)) return false;
-    if (sum.terms.empty()) {
-      b_.setInsertionPoint(loop_);
-      axis.fixed = Number(sum.number);
-      return true;
-    }
-    if (sum.terms.size() != 1) return false;
-    const auto& [value, factor] = *sum.terms.begin();
-    if (factor != 1 && factor != -1) return false;
-    const auto* at = llvm::find_if(out->indices, [&](const Index& i) { return i.value == value; });
-    if (at == out->indices.end()) return false;
-    axis.index = static_cast<int>(at - out->indices.begin());
-    axis.sign = static_cast<int>(factor);
-    axis.offset = sum.number;
-    // Cells of different indices must differ.
-    return Distinguishes(kernel_, out->address.getStorage(), out->address.getComponent(), number);
-  }
-
   static bool AreLike(const Addition& a, const Addition& b) {
     if (a.indices.size() != b.indices.size() || a.axes.size() != b.axes.size()) return false;
     for (size_t i = 0; i < a.indices.size(); ++i) {
@@ -257,24 +86,14 @@ class Gathering {
     return true;
   }
 
-  // Whether the addition is to a cell of the parallel loop's own, which needs no atomics once the
-  // others have gone.
-  bool IsOwn(const Addition& addition) {
-    const int dimensions = static_cast<int>(loop_.getLowers().size());
-    for (int d = 0; d < dimensions; ++d) {
-      if (!addition.HasIndex(d)) return false;
-    }
-    return llvm::all_of(addition.axes, [&](const Axis& axis) { return axis.index < dimensions; });
-  }
-
   std::vector<Group> Groups(llvm::ArrayRef<Addition> additions) {
     std::vector<Group> groups;
     for (const Addition& addition : additions) {
-      const bool is_own = IsOwn(addition);
+      const bool is_own = IsBesideOwn(loop_, addition);
       Group* into = nullptr;
       for (Group& group : groups) {
         // Without a fixed shape relative to the loop, an edge could not be told.
-        const bool fits = is_own && IsOwn(group.additions[0]);
+        const bool fits = is_own && IsBesideOwn(loop_, group.additions[0]);
         if (fits && AreLike(group.additions[0], addition)) into = &group;
       }
       if (into == nullptr) into = &groups.emplace_back();
@@ -283,7 +102,7 @@ class Gathering {
     for (Group& group : groups) SetOffsets(&group);
     llvm::erase_if(groups, [&](const Group& group) {
       // Cells of one distance are left to demote-atomics.
-      return IsOwn(group.additions[0]) && !IsWide(group);
+      return IsBesideOwn(loop_, group.additions[0]) && !IsWide(group);
     });
     llvm::erase_if(groups, [&](const Group& group) {
       return !llvm::all_of(group.additions, [&](const Addition& a) { return MayMove(a); });
@@ -310,7 +129,7 @@ class Gathering {
   // Whether nothing in the loop sees the cells to which the addition goes, so that it may happen
   // before the loop.
   bool MayMove(const Addition& addition) {
-    if (IsOwn(addition) &&
+    if (IsBesideOwn(loop_, addition) &&
         llvm::any_of(addition.axes, [](const Axis& axis) { return axis.sign < 0; })) {
       return false;  // the edges below are for distances
     }
@@ -363,14 +182,7 @@ class Gathering {
         read.getIndices() != written.getIndices()) {
       return false;
     }
-    for (Value index : loop_.getBody().getArguments()) {
-      bool is_axis = false;
-      for (auto [axis, value] : llvm::enumerate(read.getIndices())) {
-        is_axis |= value == index && Distinguishes(kernel_, read.getStorage(), read.getComponent(),
-                                                   static_cast<int64_t>(axis));
-      }
-      if (!is_axis) return false;
-    }
+    if (!IsOwnCell(kernel_, loop_, read)) return false;
     mlir::Block& body = loop_.getBodyRegion().front();
     mlir::Operation* before = body.findAncestorOpInBlock(*load);
     mlir::Operation* after = body.findAncestorOpInBlock(*write);
@@ -380,7 +192,7 @@ class Gathering {
   // Adds to `cost` and `ops` what it takes to compute a value before the loop, from loop indices
   // and values from outside; false if that cannot be.
   bool Measure(Value value, llvm::DenseSet<mlir::Operation*>* seen, int* cost) {
-    if (IsOutside(value)) return true;
+    if (IsOutside(loop_, value)) return true;
     if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {
       mlir::Operation* of = argument.getOwner()->getParentOp();
       auto counted = llvm::dyn_cast<ir::ForOp>(of);
@@ -414,23 +226,7 @@ class Gathering {
       if (cost > kMostCost) return false;
       total += static_cast<int>(seen.size());
     }
-    return total <= kMostOps && Cells(group).value_or(kFewestCells) >= kFewestCells;
-  }
-
-  // Of the new loop, if it is known.
-  static std::optional<double> Cells(const Group& group) {
-    double cells = 1;
-    const Addition& first = group.additions[0];
-    for (const Axis& axis : first.axes) {
-      if (axis.index < 0) continue;
-      llvm::APInt lower, upper;
-      if (!matchPattern(first.indices[axis.index].lower, mlir::m_ConstantInt(&lower)) ||
-          !matchPattern(first.indices[axis.index].upper, mlir::m_ConstantInt(&upper))) {
-        return {};
-      }
-      cells *= static_cast<double>(upper.getSExtValue() - lower.getSExtValue());
-    }
-    return cells;
+    return total <= kMostOps && NumCells(group.additions[0]).value_or(kFewestCells) >= kFewestCells;
   }
 
   // --- The new loops --------------------------------------------------------------------------
@@ -568,7 +364,7 @@ class Gathering {
       return {sum[0], sum[1]};
     }
     Value happens;
-    for (const Index& index : addition.indices) {
+    for (const LoopIndex& index : addition.indices) {
       if (at.contains(index.value) || IsNeverEmpty(index)) continue;
       const Value runs = b_.create<arith::CmpIOp>(loop_.getLoc(), arith::CmpIPredicate::slt,
                                                   index.lower, index.upper);
@@ -577,7 +373,7 @@ class Gathering {
     return {SumOver(addition, addition.indices, at)[0], happens};
   }
 
-  static bool IsNeverEmpty(const Index& index) {
+  static bool IsNeverEmpty(const LoopIndex& index) {
     llvm::APInt lower, upper;
     return matchPattern(index.lower, mlir::m_ConstantInt(&lower)) &&
            matchPattern(index.upper, mlir::m_ConstantInt(&upper)) &&
@@ -585,12 +381,12 @@ class Gathering {
   }
 
   // The value and, if the addition is in a branch, whether the branch was ever taken.
-  llvm::SmallVector<Value, 2> SumOver(const Addition& addition, llvm::ArrayRef<Index> loops,
+  llvm::SmallVector<Value, 2> SumOver(const Addition& addition, llvm::ArrayRef<LoopIndex> loops,
                                       mlir::IRMapping& at) {
     while (!loops.empty() && at.contains(loops.front().value)) loops = loops.drop_front();
     if (loops.empty()) return Guarded(addition, Branches(addition), at);
     const mlir::Location loc = loop_.getLoc();
-    const Index& index = loops.front();
+    const LoopIndex& index = loops.front();
     const llvm::SmallVector<Value, 2> none = Nothing(addition);
     auto sum = b_.create<ir::ForOp>(loc, mlir::ValueRange(none).getTypes(), index.lower,
                                     index.upper, none);
@@ -682,7 +478,7 @@ class Gathering {
   // A value of the loop's body, computed here.
   Value Again(Value value, mlir::IRMapping& at) {
     if (at.contains(value)) return at.lookup(value);
-    if (IsOutside(value)) return value;
+    if (IsOutside(loop_, value)) return value;
     mlir::Operation* op = value.getDefiningOp();
     for (Value operand : op->getOperands()) Again(operand, at);
     b_.clone(*op, at);

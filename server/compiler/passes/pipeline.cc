@@ -34,6 +34,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"cse", mlir::createCSEPass, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true},
       {"check-reads", CreateCheckReadsPass, true},
+      {"unroll-additions", CreateUnrollAdditionsPass, true},
+      {"share-values", CreateShareValuesPass, true},
       {"gather", CreateGatherPass, true},
       {"demote-atomics", CreateDemoteAtomicsPass, true},
       {"canonicalize", mlir::createCanonicalizerPass, true},
