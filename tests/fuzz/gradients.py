@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Random kernels whose gradients and duals must be those of a model.
+"""Random programs whose gradients and duals must be those of a model.
 
     tests/fuzz/gradients.py [--seconds 60] [--seed 0]
-    tests/fuzz/gradients.py --show SEED      the kernel of a seed
+    tests/fuzz/gradients.py --show SEED      the program of a seed
     tests/fuzz/gradients.py --reduce SEED    a smaller one that fails, too
 
-The model (random_gradients/model.py) runs the kernel's text in Python with numbers that remember
+The model (random_gradients/model.py) runs a program's text in Python with numbers that remember
 how they were computed. A difference of the gradient (reverse mode) or of the dual along a direction
-(forward mode) is a failure, as is a kernel that is refused without need.
+(forward mode) is a failure, as is a program that is refused without need.
 """
 
 import argparse
@@ -30,11 +30,13 @@ from random_kernels import reducer  # noqa: E402
 QUICK = [{"fast_math": False, "opt_level": 0}, {"fast_math": True, "opt_level": 0}]
 FULL = [{"fast_math": False}, {"fast_math": True}]
 CLOSE = 1e-6  # relative to the largest part
-REFUSED = re.compile("the kernel overwrites it later|activate them in a kernel of its own")
+REFUSED = re.compile(
+    "kernel overwrites it later|activate them in a kernel of its own|may have overwritten"
+)
 
 
-def kernel(seed):
-    return generator.kernel(seed, Places(seed))
+def program(seed):
+    return generator.program(seed, Places(seed))
 
 
 def expected(seed, text):
@@ -59,7 +61,7 @@ def difference(wanted, found, may_be_refused=False):
 
 
 def may_be_refused(seed, text):
-    """Whether the kernel overwrites what it has read, perhaps with more active cells, or changes a
+    """Whether a kernel overwrites what it has read, perhaps with more active cells, or changes a
     cell of a sparse field or an array that it has written before. The compiler follows such values
     only in dense fields."""
     kinds = Places(seed).kinds
@@ -69,17 +71,17 @@ def may_be_refused(seed, text):
 class Hunt:
     def __init__(self, machine, log=print, size=40):
         self.machine = machine
-        self.size = size  # kernels in a batch
+        self.size = size  # programs in a batch
         self.log = log
         self.counts = collections.Counter()
         self.failures = []  # (seed, words)
 
     def batch(self, seeds, options):
-        """Compares kernels, each with all of the options."""
+        """Compares programs, each with all of the options."""
         programs, wanted = {}, {}
         while len(programs) < self.size:
             seed = next(seeds)
-            text = kernel(seed)
+            text = program(seed)
             self.counts["made"] += 1
             try:
                 right = expected(seed, text)
@@ -108,8 +110,8 @@ class Hunt:
 
 
 def reduced(machine, seed, options):
-    """The seed's kernel, as small as it fails in the same way; None if it does not fail."""
-    whole = kernel(seed)
+    """The seed's program, as small as it fails in the same way; None if it does not fail."""
+    whole = program(seed)
     is_refusable = may_be_refused(seed, whole)  # the reducer drops the comment that says so
     sort = None
 
@@ -148,7 +150,7 @@ def main():
     parser.add_argument("--reduce", type=int, metavar="SEED")
     options = parser.parse_args()
     if options.show is not None:
-        print(kernel(options.show))
+        print(program(options.show))
         return 0
     with tempfile.TemporaryDirectory() as home:
         machine = hunting.Machine(home, "random_gradients.batch")

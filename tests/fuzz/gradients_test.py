@@ -46,7 +46,7 @@ def test_a_wrong_derivative_is_detected():
 def test_an_error_is_detected_unless_the_kernel_may_be_refused():
     wanted = first_expected()
     assert gradients.difference(wanted, {"error": "no"}, may_be_refused=True)
-    refused = {"error": "in line 1, but the kernel overwrites it later"}
+    refused = {"error": "line 1: the kernel overwrites it later"}
     assert gradients.difference(wanted, refused)
     assert gradients.difference(wanted, refused, may_be_refused=True) is None
     assert "value" in gradients.difference(wanted, {**refused, "value": 1e9}, may_be_refused=True)
@@ -54,7 +54,7 @@ def test_an_error_is_detected_unless_the_kernel_may_be_refused():
 
 def first_expected():
     """What is expected of the first kernel that is decided."""
-    every = (gradients.expected(seed, gradients.kernel(seed)) for seed in range(100))
+    every = (gradients.expected(seed, gradients.program(seed)) for seed in range(100))
     return next(filter(None, every))
 
 

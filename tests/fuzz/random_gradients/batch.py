@@ -1,4 +1,4 @@
-"""Runs kernels and their derivatives in one process: see random_kernels/batch.py.
+"""Runs programs and their derivatives in one process: see random_kernels/batch.py.
 
 The results of a program: "value", the weighted sum of all that the kernel writes (see places.py);
 "gradient", the sum's derivatives by the inputs; "dual", its derivative along the direction.
@@ -12,7 +12,7 @@ import sys
 import numpy
 
 from . import places
-from .places import BLOCK, INPUTS, LOW, SHAPES, SPARSE, N, Places
+from .places import BLOCK, INPUTS, KERNELS, LOW, SHAPES, SPARSE, N, Places
 
 
 def main(package, path, *options):
@@ -37,24 +37,32 @@ def run(ti, name, text, options):
     data = make(ti, of.kinds)
     module = {"__name__": file, "ti": ti, **data}
     exec(compile(text, file, "exec"), module)
-    kernel = ti.kernel(module["kernel"])
     arguments = [places.P, N, *(data[name] for name in of.arrays())]
+    kernels = [ti.kernel(module[name]) for name in filter(module.get, KERNELS)]
     fill(data["x"], of.values["x"], of.active)
     fill(data["w"], of.values["w"])
     fill(data["top"], numpy.array(LOW))
+
+    def call():
+        for kernel in kernels:
+            kernel(*arguments)
+
     found = {}
-    if of.arrays():  # arrays have no duals
-        kernel(*arguments)
+    if of.arrays() or len(kernels) > 1:  # arrays have no duals
+        with ti.ad.Tape(access="error") as tape:
+            call()
+        run_gradients = tape.grad
     else:
-        found["dual"] = along(ti, data, of, lambda: kernel(*arguments))
+        found["dual"] = along(ti, data, of, call)
+        run_gradients = lambda: kernels[0].grad(*arguments)  # noqa: E731
     found["value"] = weighted(data, of.weights)
     for result, weights in of.weights.items():
         sparse = of.kinds.get(result) in SPARSE  # writes to inactive cells would make them active
         active = active_cells(ti, data[result]) if sparse else None
         fill(data[result].grad, weights, active)
     try:
-        kernel.grad(*arguments)
-    except ti.TaichiCompilationError as error:
+        run_gradients()
+    except Exception as error:
         return {**found, "error": f"{type(error).__name__}: {error}"}
     flat = of.flat({name: data[name].grad.to_numpy() for name in INPUTS})
     return {**found, "gradient": flat}

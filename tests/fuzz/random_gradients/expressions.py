@@ -12,6 +12,7 @@ class Expressions:
         self.random = random.Random(seed)
         self.kinds = places.kinds
         self.lines = []
+        self.indent = 0  # of all lines
         self.names = 0
         self.functions, self.makers = [], []  # names of functions that return floats, and Pairs
         self.enter()
@@ -27,7 +28,7 @@ class Expressions:
     # ---- text
 
     def put(self, depth, text):
-        self.lines.append("    " * depth + text)
+        self.lines.append("    " * (depth + self.indent) + text)
 
     def new(self, prefix):
         self.names += 1

@@ -19,7 +19,7 @@ class Loops(Statements):
         if self.chance(0.3):
             below, above = self.reach()
             self.near = range(-below, above + 1)
-        elif self.chance(0.5):
+        elif self.indent or self.chance(0.5):  # loops over active cells are outermost
             self.put(1, f"for i in range({self.random.choice([str(N), 'c'])}):")
         else:
             self.put(1, f"for i in {'s' if self.kinds[name] == 'struct' else name}:")
@@ -45,6 +45,13 @@ class Loops(Statements):
             self.put(depth, "else:")
             one(depth + 1)
 
+    def extreme(self, depth, maximum, minimum):
+        """Changes one of them to the extreme of all iterations."""
+        own = self.access("x", "i")  # without it, often all iterations have the same value
+        value = f"{self.float()} + 0.1 * {own}"
+        which = self.random.choice([f"max({maximum}", f"min({minimum}"])
+        self.put(depth, f"ti.atomic_{which}, {value})")
+
     def skip(self):
         if self.chance(0.15):
             self.put(2, f"if {self.condition(1)}: continue")
@@ -62,9 +69,7 @@ class Loops(Statements):
             self.put(2, f"{self.access('y', 'i')} += {self.float()}")
         self.put(2, f"total[0] += {self.float()}")
         if self.chance(0.4):
-            extreme = self.random.choice(["max(top[0]", "min(top[1]"])
-            own = self.access("x", "i")  # without it, often all iterations have the same value
-            self.put(2, f"ti.atomic_{extreme}, {self.float()} + 0.1 * {own})")
+            self.extreme(2, "top[0]", "top[1]")
             if self.chance(0.2):
                 self.put(1, IN_PLACE)
                 self.put(1, self.random.choice(["top[0] += p", "top[1] = 0.5 * top[1]"]))
@@ -160,6 +165,14 @@ class Loops(Statements):
                 2, f"total[0] += {self.random.choice(['s0', 'ti.tanh(s0)', f's0 * {factor}'])}"
             )
 
+    def within_branch(self, loop):
+        """A loop in a branch of the kernel is serial."""
+        value = self.random.choice(["p", *self.outer])
+        self.put(1, f"if {value} {self.random.choice('<>')} 0.3:")
+        self.indent = 1
+        loop()
+        self.indent = 0
+
     def rows(self):
         """Computes the cells of a row one from the other."""
         self.enter()
@@ -198,9 +211,13 @@ class Loops(Statements):
             self.put(2, f"{own} {self.random.choice(['=', '+=', '*='])} ti.tanh({self.float(2)})")
 
     def outer_sum(self):
-        """A sum of all iterations, which what follows reads."""
+        """A sum, or the maximum, of all iterations, which what follows reads."""
         name = self.new("u")
         self.put(1, f"{name} = {self.random.choice(['0.0', 'p * p'])}")
         self.over("x")
-        self.put(2, f"{name} += ti.tanh({self.float(2)})")
+        value = f"ti.tanh({self.float(2)})"
+        if self.chance(0.3):
+            self.extreme(2, name, name)
+        else:
+            self.put(2, f"{name} += {value}")
         self.outer.append(name)

@@ -12,6 +12,7 @@ INPUTS = ("x", "w")
 SHAPES = {"x": (N,), "w": (N, K), "y": (N,), "z": (N,), "m": (N, K), "total": (1,), "top": (2,)}
 LOW = (-100.0, 100.0)  # what `top` is before a kernel: a maximum and a minimum
 P = 0.75  # the argument of the kernels
+KERNELS = ("kernel", "second")  # the kernels of a program, in their order; most have only the first
 
 
 def indices(name):
