@@ -6,8 +6,9 @@
     tests/fuzz/gradients.py --reduce SEED    a smaller one that fails, too
 
 The model (random_gradients/model.py) runs a program's text in Python with numbers that remember
-how they were computed. A difference of the gradient (reverse mode) or of the dual along a direction
-(forward mode) is a failure, as is a program that is refused without need.
+how they were computed. A difference of the gradient (reverse mode), of the dual along a direction
+(forward mode), or of the gradient's derivatives along it is a failure. So is a program that is
+refused without need.
 """
 
 import argparse
@@ -22,13 +23,14 @@ sys.path.insert(0, str(HERE))
 
 import hunting  # noqa: E402
 from random_gradients import generator, model  # noqa: E402
-from random_gradients.places import NAMES, Places  # noqa: E402
+from random_gradients.places import NAMES, SPARSE, Places  # noqa: E402
 from random_gradients.statements import IN_PLACE  # noqa: E402
 from random_kernels import reducer  # noqa: E402
 
 # Most of what a compilation costs is LLVM's optimisation, which needs no gradients to be tested.
 QUICK = [{"fast_math": False, "opt_level": 0}, {"fast_math": True, "opt_level": 0}]
 FULL = [{"fast_math": False}, {"fast_math": True}]
+SECOND = [{**one, "second": True} for one in QUICK]  # see random_gradients/batch.py
 CLOSE = 1e-6  # relative to the largest part
 REFUSED = re.compile(
     "kernel overwrites it later|activate them in a kernel of its own|may have overwritten"
@@ -39,8 +41,8 @@ def program(seed):
     return generator.program(seed, Places(seed))
 
 
-def expected(seed, text):
-    return model.expected(Places(seed), text)
+def expected(seed, text, second=False):
+    return model.expected(Places(seed), text, second)
 
 
 def difference(wanted, found, may_be_refused=False):
@@ -53,10 +55,28 @@ def difference(wanted, found, may_be_refused=False):
     for name, a, b in zip(NAMES, wanted["gradient"], found.get("gradient", [])):
         if not abs(a - b) <= CLOSE * size:
             return f"gradient of {name}: {b}, not {a}"
+    if "second" in found:
+        return second_difference(wanted["second"], found["second"])
     for what, size in (("dual", 10 * size), ("value", 1 + abs(wanted["value"]))):
         a, b = wanted[what], found.get(what, wanted[what])
         if not abs(a - b) <= CLOSE * size:
             return f"{what}: {b}, not {a}"
+    return None
+
+
+def has_second(seed, text):
+    """Whether Kiln computes second derivatives: of fields, in directions that are dense, and not of
+    extremes in a kernel's locals."""
+    places = Places(seed)
+    is_extreme = re.search(r"ti.atomic_(max|min)\(u", text)
+    return not places.arrays() and places.kinds["x"] not in SPARSE and not is_extreme
+
+
+def second_difference(wanted, found):
+    size = 1e-3 + max(map(abs, wanted))
+    for name, a, b in zip(NAMES, wanted, found):
+        if not abs(a - b) <= 1e-3 * size:  # `wanted` are differences
+            return f"second of {name}: {b}, not {a}"
     return None
 
 
@@ -79,12 +99,15 @@ class Hunt:
     def batch(self, seeds, options):
         """Compares programs, each with all of the options."""
         programs, wanted = {}, {}
+        second = any("second" in one for one in options)
         while len(programs) < self.size:
             seed = next(seeds)
             text = program(seed)
+            if second and not has_second(seed, text):
+                continue
             self.counts["made"] += 1
             try:
-                right = expected(seed, text)
+                right = expected(seed, text, second)
             except model.Wrong as error:
                 self.fail(seed, "model", error, text)
                 continue
@@ -120,7 +143,7 @@ def reduced(machine, seed, options):
         wanted = {}
         for text in texts:
             try:
-                wanted[text] = expected(seed, text)
+                wanted[text] = expected(seed, text, "second" in options)
             except Exception:  # it is not a program any more
                 wanted[text] = None
         names = {f"{k}.program{seed}": text for k, text in enumerate(texts) if wanted[text]}
@@ -138,7 +161,8 @@ def reduced(machine, seed, options):
 def sort_of(words):
     """The sort of a failure: what differs, or how the error ends."""
     first = words.split()[0]
-    return first if first in ("gradient", "dual:", "value:") else words.rstrip().splitlines()[-1]
+    numbers = ("gradient", "second", "dual:", "value:")
+    return first if first in numbers else words.rstrip().splitlines()[-1]
 
 
 def main():
@@ -156,7 +180,7 @@ def main():
         machine = hunting.Machine(home, "random_gradients.batch")
         try:
             if options.reduce is not None:
-                tried = (reduced(machine, options.reduce, one) for one in QUICK + FULL)
+                tried = (reduced(machine, options.reduce, one) for one in QUICK + FULL + SECOND)
                 print(next(filter(None, tried), "it does not fail"))
                 return 0
             return hunt(machine, options)
@@ -168,7 +192,8 @@ def hunt(machine, options):
     made = Hunt(machine, log=lambda words: print(words, flush=True), size=100)
 
     def batch(number, seeds):
-        made.batch(seeds, [(FULL if number % 8 == 7 else QUICK)[number // 8 % 2 ^ number % 2]])
+        among = {3: SECOND, 7: FULL}.get(number % 8, QUICK)
+        made.batch(seeds, [among[number // 8 % 2 ^ number % 2]])
 
     return hunting.by_the_clock(made, options, batch)
 

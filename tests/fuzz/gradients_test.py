@@ -22,7 +22,9 @@ def machine(tmp_path):
     made.stop()
 
 
-@pytest.mark.parametrize("options, size", [(gradients.FULL, 30), (gradients.QUICK, 60)])
+@pytest.mark.parametrize(
+    "options, size", [(gradients.FULL, 30), (gradients.QUICK, 60), (gradients.SECOND, 20)]
+)
 def test_derivatives_of_random_kernels_agree(machine, options, size):
     lines = []
     hunt = gradients.Hunt(machine, log=lines.append, size=size)
@@ -41,6 +43,9 @@ def test_a_wrong_derivative_is_detected():
     for what in ("dual", "value"):
         assert what in gradients.difference(wanted, {**wanted, what: wanted[what] + 1})
     assert gradients.difference(wanted, None)
+    wanted["second"] = wanted["gradient"]
+    assert gradients.difference(wanted, {"second": wanted["second"]}) is None
+    assert "second" in gradients.difference(wanted, {"second": [1e9] * len(NAMES)})
 
 
 def test_an_error_is_detected_unless_the_kernel_may_be_refused():
@@ -56,6 +61,11 @@ def first_expected():
     """What is expected of the first kernel that is decided."""
     every = (gradients.expected(seed, gradients.program(seed)) for seed in range(100))
     return next(filter(None, every))
+
+
+def of_fields():
+    """Places all of which are dense fields."""
+    return next(p for p in map(Places, range(100)) if set(p.kinds.values()) == {"field"})
 
 
 KERNEL = """
@@ -76,13 +86,24 @@ def kernel(p: ti.f64, c: ti.i32):
     ],
 )
 def test_the_model_has_the_derivatives(value, slope):
-    places = Places(next(s for s in range(100) if set(Places(s).kinds.values()) == {"field"}))
+    places = of_fields()
     gradient = model.expected(places, KERNEL.format(value))["gradient"]
     found = dict(zip(NAMES, gradient))
     for i in range(6):
         wanted = places.weights["y"][i] * slope(places.values["w"][i, 0])
         assert found[f"w[{i}, 0]"] == pytest.approx(wanted)
         assert found[f"x[{i}]"] == 0
+
+
+def test_the_model_has_second_derivatives():
+    places = of_fields()
+    found = model.expected(places, KERNEL.format("x[i] ** 3 * w[i, 0]"), second=True)["second"]
+    x, w = places.values["x"], places.values["w"][:, 0]
+    weighted = places.weights["y"] * places.direction["x"]
+    named = dict(zip(NAMES, found))
+    assert found[:6] == pytest.approx(6 * x * w * weighted, abs=1e-6)
+    by_w = [named[f"w[{i}, 0]"] for i in range(6)]
+    assert by_w == pytest.approx(3 * x**2 * weighted, abs=1e-6)
 
 
 @pytest.mark.parametrize(

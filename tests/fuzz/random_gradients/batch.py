@@ -1,6 +1,7 @@
 """Runs programs and their derivatives in one process: see random_kernels/batch.py.
 
-The results of a program: "value", the weighted sum of all that the kernel writes (see places.py);
+The results of a program: with the option "second", "second", the gradient's derivatives along x's
+direction. Otherwise "value", the weighted sum of all that the kernels write (see places.py);
 "gradient", the sum's derivatives by the inputs; "dual", its derivative along the direction.
 """
 
@@ -32,6 +33,7 @@ def main(package, path, *options):
 def run(ti, name, text, options):
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    is_second = options.pop("second", False)
     ti.init(arch=ti.cpu, log_level=ti.ERROR, default_fp=ti.f64, **options)
     of = Places(int(name.rpartition("program")[2]))
     data = make(ti, of.kinds)
@@ -47,6 +49,8 @@ def run(ti, name, text, options):
         for kernel in kernels:
             kernel(*arguments)
 
+    if is_second:
+        return {"second": second(ti, data, of, call)}
     found = {}
     if of.arrays() or len(kernels) > 1:  # arrays have no duals
         with ti.ad.Tape(access="error") as tape:
@@ -75,6 +79,28 @@ def along(ti, data, of, call):
         fill(data["w"].dual, of.direction["w"])
         call()
     return weighted({name: data[name].dual for name in of.weights}, of.weights)
+
+
+def second(ti, data, of, call):
+    """The gradient's derivatives along x's direction."""
+    made = {"needs_grad": True, "needs_dual": True}
+    loss = ti.field(ti.f64, (), **made)
+    by = {name: ti.field(ti.f64, SHAPES[name]) for name in of.weights}
+    for name, weights in of.weights.items():
+        by[name].from_numpy(weights)
+
+    @ti.kernel
+    def weigh(result: ti.template(), by: ti.template()):
+        for i in ti.grouped(by):
+            loss[None] += by[i] * result[i]
+
+    def f():
+        call()
+        for name, weights in by.items():
+            weigh(data[name], weights)
+
+    ti.ad.hvp(f, loss, data["x"], of.direction["x"])
+    return of.flat({name: data[name].grad.dual.to_numpy() for name in INPUTS})
 
 
 def weighted(data, weights):

@@ -16,9 +16,10 @@ class Wrong(Exception):
     """The model contradicts itself."""
 
 
-def expected(places, text):
+def expected(places, text, second=False):
     """{"value": the weighted sum of the results, "gradient": its derivatives by the inputs, "dual":
-    the derivative along the direction}; None if they are undecided."""
+    the derivative along the direction}; None if they are undecided. second: adds "second", the
+    derivatives of the gradient along x's direction."""
     code = compile(_with_assigned_extremes(text), "<model>", "exec")
     run = Run()
     try:
@@ -35,6 +36,9 @@ def expected(places, text):
     slopes = (_difference(places, code, run.decisions, step) for step in _STEPS)
     if not any(abs(slope - wanted["dual"]) <= _CLOSE * size for slope in slopes):
         raise Wrong(f"differences disagree with the model's dual {wanted['dual']}")
+    if second:
+        wanted["second"] = _second(places, code, run.decisions)
+        return wanted["second"] and wanted
     return wanted
 
 
@@ -47,21 +51,38 @@ def _with_assigned_extremes(text):
 
 def _difference(places, code, decisions, step):
     """The central difference of the weighted sum along the direction."""
-    ends = []
-    for shift in (-step, step):
-        Run(decisions)
-        ends.append(_total(_evaluate(places, code, shift)[1]))
-    return (ends[1] - ends[0]) / (2 * step)
+    before, behind = (_run_again(places, code, decisions, shift) for shift in (-step, step))
+    return (_total(behind[2]) - _total(before[2])) / (2 * step)
+
+
+def _second(places, code, decisions):
+    """The central difference of the gradient along x's direction; None if it depends much on the
+    step."""
+    found = []
+    for step in (1e-5, 1e-6):
+        ends = []
+        for shift in (-step, step):
+            run, inputs, results = _run_again(places, code, decisions, shift, of="x")
+            ends.append(run.gradient(results, inputs))
+        found.append([(b - a) / (2 * step) for a, b in zip(*ends)])
+    size = 1.0 + max(map(abs, found[0]))
+    are_close = all(abs(a - b) <= _CLOSE * size for a, b in zip(*found))
+    return found[0] if are_close and size < _STEEP else None
+
+
+def _run_again(places, code, decisions, shift, of=INPUTS):
+    run = Run(decisions)
+    return run, *_evaluate(places, code, shift, of)
 
 
 def _total(results):
     return sum(number.value * weight for number, weight in results)
 
 
-def _evaluate(places, code, shift=0.0):
-    """Runs the program with inputs that are shifted so far along the direction. Returns the inputs,
-    and pairs of a result and its weight."""
-    shifted = {n: places.values[n] + shift * places.direction[n] for n in INPUTS}
+def _evaluate(places, code, shift=0.0, of=INPUTS):
+    """Runs the program with some inputs shifted so far along the direction. Returns the inputs, and
+    pairs of a result and its weight."""
+    shifted = {n: places.values[n] + (n in of) * shift * places.direction[n] for n in INPUTS}
     inputs = [number(value) for value in places.flat(shifted)]
     data = _data(places, iter(inputs))
     members = Members({name: data[name] for name in "xy" if places.kinds[name] == "struct"})
