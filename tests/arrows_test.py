@@ -111,6 +111,7 @@ LATE_FROM_OUTSIDE = frozenset(
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.
 LATE = {
+    "ad.ahead": "ad.background",
     "arguments": "frontend.pack frontend.triplets",
     "compat.lang": "compat",
     "compat.lang.impl": "compat data.snode ops",

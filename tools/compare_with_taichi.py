@@ -412,7 +412,8 @@ def _called(call):
 
 
 def insert_seeding(tree, kernels):
-    """Inserts `_take_state(locals())` after each statement that calls one of the kernels."""
+    """Inserts `_take_state(locals())` after each statement that calls one of the kernels, which may
+    have names with dots: "graph.run"."""
     for node in ast.walk(tree):
         for part in ("body", "orelse", "finalbody"):
             body = getattr(node, part, None)
@@ -424,7 +425,7 @@ def insert_seeding(tree, kernels):
 def _seeded(statement, kernels):
     yield statement
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        if _called(statement.value) in kernels:
+        if {_called(statement.value), ast.unparse(statement.value.func)} & kernels:
             call = ast.parse("_take_state(locals())").body[0]
             yield ast.copy_location(call, statement)
 

@@ -409,6 +409,8 @@ def forget_instances() -> None:
 
 def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
 def end_kernels_on_interrupt() -> None: ...  # installs the handler if SIGINT has Python's own
+def call_all(calls: tuple[tuple[Callable, tuple[int, ...]], ...], values: list) -> None:
+    """Calls ``function(*[values[i] for i in numbers])`` for each pair (function, numbers)."""
 
 class Calls:
     """Recorded calls: a sequence of pairs (function, tuple of arguments)."""

@@ -180,6 +180,11 @@ class Kernel(_native.KernelBase):
             raise say.arguments_kernel_changed_while_was_compiled(kernel=self.__name__)
         return result
 
+    def _compile_for(self, args):
+        """Makes the instance for a call with these arguments, one for each parameter."""
+        declared.check(runtime.generation)
+        self._make_instance(self._of_leaves(tuple(args)))
+
     def _make_instance(self, args):
         """Makes an instance for the arguments unless there is one."""
         with _kernel_locks.setdefault(id(self), RLock()):

@@ -9,6 +9,7 @@
 #include "client_py/native/calls_object.h"
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
+#include "client_py/native/graph_binding.h"
 #include "client_py/native/instance_binding.h"
 #include "client_py/native/joined_access.h"
 #include "client_py/native/kernel_object.h"
@@ -72,6 +73,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindManifest(m);
   kiln::BindWarm(m);
   kiln::BindCache(m);
+  kiln::BindGraph(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
       !kiln::AddKernelType(m.ptr()) || !kiln::AddCallsType(m.ptr())) {
     throw py::error_already_set();

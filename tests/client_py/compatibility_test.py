@@ -27,7 +27,6 @@ def result(**changes):
 @pytest.mark.parametrize(
     "source, needs",
     [
-        ("g = ti.graph.GraphBuilder()", "graphs"),
         ("texture = ti.Texture(f, (2, 2))", "textures"),
         ("import wget", "a downloaded model"),
     ],

@@ -23,6 +23,7 @@ AREAS = (
     "expressions",
     "fields",
     "gradients",
+    "graphs",
     "program",
     "simt",
     "statements",

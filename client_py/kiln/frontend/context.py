@@ -33,11 +33,11 @@ class ArrayArgument:
     at run time."""
 
     __slots__ = (
+        "_element_shape",
         "_grad",
         "boundary",
         "ctx",
         "dtype",
-        "element_shape",
         "make_grad",
         "name",
         "ndim",
@@ -48,7 +48,7 @@ class ArrayArgument:
         self.ctx = ctx
         self.param = param
         self.dtype = dtype
-        self.element_shape = tuple(element_shape)
+        self._element_shape = tuple(element_shape)
         self.ndim = ndim
         self.boundary = boundary
         self.name = name
@@ -69,8 +69,12 @@ class ArrayArgument:
         ctx = self.ctx
         return tuple(Expr(ctx, ctx.builder.shape(self.param, a)) for a in range(self.ndim))
 
+    def element_shape(self):
+        """Programs call it, unlike that of an ndarray."""
+        return list(self._element_shape)
+
     def get_type(self):
-        return ti_types.NdarrayType(self.dtype, self.ndim, element_shape=self.element_shape)
+        return ti_types.NdarrayType(self.dtype, self.ndim, element_shape=self._element_shape)
 
 
 class BuildContext:

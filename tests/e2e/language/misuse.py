@@ -674,6 +674,5 @@ def sparse_parts(show):
 
 
 @case(differs="what is not there yet")
-def graphs_and_mixed_matrices(show):
-    show.error(lambda: ti.graph.GraphBuilder())
+def mixed_matrices(show):
     show.error(lambda: ti.Matrix.field(2, 1, [ti.f32, ti.i32], shape=2))

@@ -710,3 +710,15 @@ def numbers_of_other_types_in_vectors_and_matrices(show):
     for dtype in (np.int32, np.float64, np.uint8, np.int64, np.float16):
         m = np.arange(8).reshape(2, 2, 2).astype(dtype)
         show(matrices(m), m, vectors(np.arange(6).reshape(2, 3).astype(dtype)))
+
+
+@case()
+def shapes_of_elements(show):
+    @ti.kernel
+    def rows(a: ti.types.ndarray()) -> ti.i32:
+        count = 0
+        if ti.static(a.element_shape() == [2, 3]):
+            count = 2
+        return count
+
+    show(rows(ti.Matrix.ndarray(2, 3, ti.f32, 4)), rows(ti.ndarray(ti.f32, 4)))

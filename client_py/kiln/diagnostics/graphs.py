@@ -1,0 +1,95 @@
+"""Errors of graphs (ti.graph)."""
+
+from ..errors import TaichiCompilationError, TaichiRuntimeError
+
+ROWS = {
+    "graph_appends_no_sequential": (
+        TypeError,
+        "`append` takes what `create_sequential` of a graph builder returns, got {kind}",
+    ),
+    "graph_argument_element_shape": (
+        TaichiRuntimeError,
+        "The element_shape argument for ndarray is deprecated in v1.6.0, and it is removed in "
+        "v1.7.0. Please use vector or matrix data type instead.",
+    ),
+    "graph_argument_field_dim": (
+        str,
+        "The field_dim argument for ndarray will be deprecated in v1.6.0, use ndim instead.",
+    ),
+    "graph_argument_for_template": (
+        TaichiCompilationError,
+        "the argument '{argument}' of a graph cannot stand for parameter '{parameter}' of kernel "
+        "'{kernel}'; give dispatch the value itself",
+    ),
+    "graph_argument_lacks": (
+        TaichiRuntimeError,
+        "a graph argument of kind {kind} needs a value for '{name}'",
+    ),
+    "graph_argument_name": (TaichiRuntimeError, "name must be a string, but found {kind}."),
+    "graph_argument_name_twice": (RuntimeError, "An arg with name {name} already exists!"),
+    "graph_argument_of_other_dtype": (
+        TaichiCompilationError,
+        "Arg {name}'s dtype {dtype} doesn't match kernel's annotated dtype={needed}",
+    ),
+    "graph_argument_of_other_ndim": (
+        TaichiCompilationError,
+        "{ndim} from Arg {name} doesn't match kernel's annotated ndim={needed}",
+    ),
+    "graph_argument_of_two_dims": (
+        TaichiRuntimeError,
+        "field_dim is deprecated, please do not specify field_dim and ndim at the same time.",
+    ),
+    "graph_argument_of_wrong_kind": (
+        TaichiCompilationError,
+        "the argument '{argument}' of a graph cannot stand for parameter '{parameter}' of kernel "
+        "'{kernel}'",
+    ),
+    "graph_argument_property": (
+        TaichiRuntimeError,
+        "Invalid argument: {name}, you can only create a graph argument with: {allowed}",
+    ),
+    "graph_argument_without_kind": (
+        TaichiRuntimeError,
+        "tag must be a ArgKind variant, but found {kind}.",
+    ),
+    "graph_matrix_argument_of_other_shape": (
+        RuntimeError,
+        "Matrix dimension mismatch, expected {needed} but dispatched shape {got}.",
+    ),
+    "graph_matrix_of_other_shape": (
+        TaichiRuntimeError,
+        "the graph's argument '{argument}': {error}",
+    ),
+    "graph_matrix_of_scalar_type": (
+        TaichiRuntimeError,
+        "Tag ArgKind.MATRIX must specify matrix type, but got {dtype}.",
+    ),
+    "graph_ndarray_of_other_dtype": (
+        RuntimeError,
+        "Dispatch node is compiled for argument {name} with dtype={needed} but got an ndarray with "
+        "dtype={got}",
+    ),
+    "graph_ndarray_of_other_elements": (
+        RuntimeError,
+        "Dispatch node is compiled for argument {name} with element_shape={needed} but got an "
+        "ndarray with element_shape={got}",
+    ),
+    "graph_ndarray_of_other_ndim": (
+        RuntimeError,
+        "Dispatch node is compiled for argument {name} with field_dim={needed} but got an ndarray "
+        "with field_dim={got}",
+    ),
+    "graph_of_no_kernel": (TypeError, "`dispatch` takes a kernel, got {kind}"),
+    "graph_scalar_of_matrix_type": (
+        TaichiRuntimeError,
+        "Tag ArgKind.SCALAR must specify a scalar type, but found {kind}.",
+    ),
+    "graph_value_is_missing": (
+        RuntimeError,
+        "the graph needs a value for its argument '{argument}'; the given names are {given}",
+    ),
+    "graph_value_of_wrong_type": (
+        TaichiRuntimeError,
+        "the graph's argument '{argument}' cannot take a value of type {kind}",
+    ),
+}
