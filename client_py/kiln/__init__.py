@@ -85,6 +85,7 @@ _offer("kernel", "data_oriented")
 _offer("values.matrix", "Matrix Vector")
 _offer("compat.misc", "DeviceCapability Format extension")
 _offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack ndarray")
+_offer("notebook", "load_ipython_extension")
 _offer("ops", "frexp one randn random stop_grad zero")
 # Every op of the language but Python's operators, functions of ti.math alone, and parts of frexp.
 _ELSEWHERE = "clz frexp_exponent frexp_mantissa isinf isnan popcnt".split()
@@ -121,7 +122,7 @@ _MODULES = frozenset(
 
 __all__ = sorted(
     {*_NAMES, "func", "kernel", "math", "static", "tools", "types"}
-    - {"cfg", "from_dlpack", "Layout", "StructField"}
+    - {"cfg", "from_dlpack", "Layout", "load_ipython_extension", "StructField"}
 )
 
 
@@ -162,6 +163,7 @@ provided.register(
         "check_matrix_options": "data.making",
         "enforce_hits": "misses",
         "entries_of": "frontend.struct_value",
+        "field_html": "notebook",
         "instantiate": "values.matrix",
         "make_argpack": "values.argpack",
         "make_instance": "instance",
@@ -243,5 +245,5 @@ def _submodule(name):
 def __dir__():
     return sorted(
         {*_NAMES, *_MODULES, "Layout", "func", "kernel", "kiln_version", "static"}
-        - {"cfg", "compat", "errors", "from_dlpack"}
+        - {"cfg", "compat", "errors", "from_dlpack", "load_ipython_extension"}
     )

@@ -67,6 +67,11 @@ def entries(home=None):
     return _entries(home or find_home())
 
 
+def forget():
+    """Makes the next search read the cache again."""
+    _entries.cache_clear()
+
+
 @functools.lru_cache(maxsize=1)
 def _entries(home):
     found = []

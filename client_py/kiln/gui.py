@@ -7,10 +7,12 @@ There is no display and no input, so environment variables end a program's frame
                           saves every frame
 Drawing calls are only recorded, and carried out when a picture is needed (`show(file)`,
 `get_image`, saving). A program that needs none only pays for copies of the arrays that it draws.
+In a notebook, frames are shown in the output of the cell (notebook.py).
 This module uses nothing of fields except `to_numpy`, so it also works with other implementations of
 the language.
 """
 
+import builtins
 import os
 import sys
 
@@ -86,6 +88,7 @@ class GUI:
         self._frames_wanted = _frames_wanted()
         self._escape = None  # the Escape event, once the wanted frames are shown
         self._saver = _Saver.from_environment()
+        self._view = _notebook_view()
         self._drawing = []
         self._canvas = None
         self._img = None
@@ -330,6 +333,8 @@ class GUI:
             _save(self._rendered(), str(file))
         if self._saver:
             self._saver.frame(self)
+        if self._view:
+            self._view.frame(self)
         self.clear()
         events.frame(self.frame)
         if self._frames_wanted is None:
@@ -482,6 +487,7 @@ class GUI:
 
         from . import raster
 
+        current = self._drawing
         if record is None:
             self._record()
         else:
@@ -503,6 +509,8 @@ class GUI:
             else:
                 getattr(raster, kind)(self._canvas, *what)
         self._drawn = len(self._drawing)
+        if record is not None:  # the next picture is that of the commands after the record
+            self._drawing, self._drawn = current, 0
         return self._canvas
 
 
@@ -586,6 +594,16 @@ class _Saver:
         _save(gui._rendered(record), self._where)
 
 
+def _notebook_view():
+    """What shows frames in the output of a notebook's cell; None outside of notebooks."""
+    if not hasattr(builtins, "get_ipython"):
+        return None
+    from . import notebook
+
+    shell = notebook.shell()
+    return None if shell is None else notebook.FrameView(shell)
+
+
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
 
 
@@ -600,10 +618,9 @@ def _frames_wanted():
 
 
 def _save(canvas, file):
-    from . import raster
-    from .picture import write_rows
+    from .picture import to_rows, write_rows
 
-    write_rows(raster.to_rows(canvas), file)
+    write_rows(to_rows(canvas), file)
 
 
 def _to_numpy(value):

@@ -28,6 +28,15 @@ def squeeze(rows):
     return rows[..., 0] if rows.shape[2] == 1 else rows
 
 
+def to_rows(canvas):
+    """A canvas (width, height, components) of floats in 0..1 as rows of an image file: uint8
+    (height, width, components), the top row first."""
+    import numpy as np
+
+    rows = np.clip(np.nan_to_num(canvas), 0, 1).swapaxes(0, 1)[::-1]
+    return (rows * np.float32(255) + np.float32(0.5)).astype(np.uint8)
+
+
 def resize_bilinear(image, width, height):
     """Resizes a 2-D array by bilinear interpolation; the corners keep their values."""
     import numpy as np

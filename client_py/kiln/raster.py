@@ -78,12 +78,6 @@ def text(canvas, content, pos, font_size, color):
     canvas += alpha * (rgb(color) - canvas)
 
 
-def to_rows(canvas):
-    """The canvas as rows of an image file: uint8 (height, width, components), top row first."""
-    rows = np.clip(np.nan_to_num(canvas), 0, 1).swapaxes(0, 1)[::-1]
-    return (rows * np.float32(255) + np.float32(0.5)).astype(np.uint8)
-
-
 def _clip(begin, end, radius, size):
     """Clips segments to the canvas (Liang and Barsky), which bounds the number of discs."""
     delta = end - begin

@@ -106,12 +106,14 @@ def _no_such_kernel(known, wanted, subject=""):
 
 
 def _all_manifests():
-    """The manifests of all programs that ran with this home, the latest first."""
+    """The manifests of all programs that ran with this home, the latest first. In a notebook, its
+    own is before them."""
     folder = os.path.join(home(), "warm", "programs")
     try:
         entries = [e for e in os.scandir(folder) if not e.name.endswith(".tmp")]
     except OSError:
-        return []
+        entries = []
     entries.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
-    found = (program.read(home(), f"warm/programs/{entry.name}") for entry in entries)
+    found = [program.read(home(), f"warm/programs/{entry.name}") for entry in entries]
+    found.insert(0, program.current(latest_first=True))
     return [one for one in found if one is not None]

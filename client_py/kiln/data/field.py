@@ -436,6 +436,9 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     def __iter__(self):
         raise say.struct_for_only_available_taichi_scope()
 
+    def _repr_html_(self):  # what notebooks show
+        return provided.field_html(self)
+
     def __str__(self):
         if any(place is None for place in self._places):
             return "<Field: Definition of this field is incomplete>"

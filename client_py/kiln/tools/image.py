@@ -3,7 +3,7 @@
 PNG files are written without an image library; reading, and other formats, need Pillow.
 """
 
-from ..picture import pillow, squeeze, write_rows
+from ..picture import pillow, write_rows
 
 
 def imwrite(img, filename):
@@ -86,9 +86,9 @@ def imshow(img, title="imshow"):
     import builtins
 
     if hasattr(builtins, "get_ipython"):
-        import IPython.display
+        from .. import notebook
 
-        IPython.display.display(pillow("show").fromarray(squeeze(_to_rows(img))))
+        notebook.show_rows(_to_rows(img))
         return
     from ..gui import GUI
 

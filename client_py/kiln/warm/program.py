@@ -47,6 +47,7 @@ def add(session, digest, record, kernel, recorded):
     prefetch(session)
     record = "-" if record is None else record[1]
     target = runtime.cfg.cpu_level or "-"
+    _state.units.pop(digest, None)  # it becomes the latest
     _state.units[digest] = ManifestUnit(digest, recorded, target, record, kernel)
 
 
@@ -101,8 +102,11 @@ def is_as_it_was(known, file):
     )
 
 
-def current():
-    """The manifest of this process so far; None before its first kernel."""
+def current(latest_first=False):
+    """The manifest of this process so far; None before its first kernel.
+
+    latest_first: whether the kernels are in the reverse of the order in which they were made.
+    """
     if _state is None or _state.process != os.getpid() or not _state.units:
         return None
     file = _state.file
@@ -110,7 +114,7 @@ def current():
         program="-" if file is None else digest_of(file),
         name="-" if file is None else file,
         compiler=_state.session.compiler.hex() or "-",
-        units=list(_state.units.values()),
+        units=list(_state.units.values())[:: -1 if latest_first else 1],
         modules=own_modules(),
     )
 
