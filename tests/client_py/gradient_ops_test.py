@@ -157,6 +157,78 @@ def test_zeros(ti, name, precision):
     check(ti, k, {x: [0.0] * 3}, z, 0.0)
 
 
+# What has no value for negative a, and is dropped then. The derivatives by a and b are 0 and 1.
+DROPPED = {
+    "product": lambda ti, a, b: ti.select(a > 0, b * ti.sqrt(a), b),
+    "square": lambda ti, a, b: ti.select(a > 0, ti.log(a) * ti.log(a) * b, b),
+    "sine": lambda ti, a, b: ti.select(a > 0, ti.sin(b * ti.log(a)), b),
+    "cosine": lambda ti, a, b: ti.select(a > 0, ti.cos(b + ti.log(a)), b),
+    "tanh": lambda ti, a, b: ti.select(a > 0, ti.tanh(b * a**0.5), b),
+    "quotient": lambda ti, a, b: ti.select(a > 0, b * (1 / ti.max(a, 0)), b),
+    "maximum": lambda ti, a, b: ti.max(b * ti.sqrt(a), b),
+}
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_dropped_products(ti, name, precision):
+    x, y, z, _ = fields(ti, precision)
+    f = DROPPED[name]
+    x.fill(-1)
+
+    @ti.kernel
+    def k():
+        for i in x:
+            z[i] = f(ti, x[i], y[i])
+
+    check(ti, k, {x: [0.0] * 3, y: [1.0] * 3}, z, 0.0)
+
+
+def test_products_that_branches_drop(ti, precision):
+    x, y, z, _ = fields(ti, precision)
+    x.fill(-1)
+
+    @ti.kernel
+    def used_in_a_branch():
+        for i in x:
+            z[i] = y[i]
+            product = y[i] * ti.sqrt(x[i])
+            if x[i] > 0:
+                z[i] += product
+
+    @ti.kernel
+    def replaced_in_a_branch():
+        for i in x:
+            product = y[i] * ti.sqrt(x[i])
+            if x[i] < 0:
+                product = y[i]
+            z[i] = product
+
+    @ti.kernel
+    def left_by_break():
+        for i in x:
+            total = y[i]
+            for j in range(3):
+                product = y[i] * ti.sqrt(x[i])
+                if x[i] < 0:
+                    break
+                total += product
+            z[i] = total
+
+    @ti.kernel
+    def sum_of_a_loop():
+        for i in x:
+            product = y[i] * ti.sqrt(x[i])
+            total = 0.0
+            for j in range(3):
+                total += product * y[i]
+            z[i] = ti.select(x[i] > 0, total, y[i])
+
+    for k in (used_in_a_branch, replaced_in_a_branch, left_by_break, sum_of_a_loop):
+        x.grad.fill(0)
+        y.grad.fill(0)
+        check(ti, k, {x: [0.0] * 3, y: [1.0] * 3}, z, 0.0)
+
+
 def test_an_infinite_derivative_of_what_counts_nothing(ti, precision):
     x, _, z, _ = fields(ti, precision)
     x.fill(0)

@@ -59,9 +59,9 @@ kiln.kernel @second storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], s
 // CHECK-NEXT:     %13 = arith.mulf %11, %cst_0 : f32
 // CHECK-NEXT:     %14 = arith.divf %13, %12 : f32
 // CHECK-NEXT:     %cst_1 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     %15 = arith.cmpf oeq, %11, %cst_1 : f32
 // CHECK-NEXT:     %cst_2 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:     %15 = arith.cmpf oeq, %11, %cst_2 : f32
-// CHECK-NEXT:     %16 = arith.select %15, %cst_1, %14 {strong_zero} : f32
+// CHECK-NEXT:     %16 = arith.select %15, %cst_2, %14 {strong_zero} : f32
 // CHECK-NEXT:     %17 = arith.mulf %9, %12 : f32
 // CHECK-NEXT:     %18 = arith.mulf %11, %12 : f32
 // CHECK-NEXT:     %19 = arith.mulf %16, %9 : f32

@@ -46,12 +46,7 @@ class Rule {
   Value Select(Value condition, Value x, Value y) { return F<arith::SelectOp>(condition, x, y); }
 
   // t times a factor that may be infinite or NaN: 0 if t is 0.
-  Value Strong(Value product) {
-    const Value made = Select(IsZero(t), Number(0), product);
-    auto select = made.getDefiningOp<arith::SelectOp>();
-    if (select) select->setAttr(kStrongZero, b_.getUnitAttr());
-    return made;
-  }
+  Value Strong(Value product) { return StrongProduct(b_, op_->getLoc(), t, product); }
 
   mlir::OpBuilder& b_;
   mlir::Operation* op_;
@@ -200,6 +195,17 @@ Value Times(mlir::OpBuilder& b, mlir::Operation* op, unsigned operand, Value t,
             llvm::function_ref<Value(Value)> value_of) {
   Rule rule(b, op, t, value_of);
   return RowOf(op)->times(rule, operand);
+}
+
+Value StrongProduct(mlir::OpBuilder& b, mlir::Location loc, Value t, Value product) {
+  const auto zero = [&](Value like) {
+    return b.create<arith::ConstantOp>(loc, b.getFloatAttr(like.getType(), 0));
+  };
+  const Value is_zero = b.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, t, zero(t));
+  const Value made = b.createOrFold<arith::SelectOp>(loc, is_zero, zero(product), product);
+  auto select = made.getDefiningOp<arith::SelectOp>();
+  if (select) select->setAttr(kStrongZero, b.getUnitAttr());
+  return made;
 }
 
 }  // namespace kiln

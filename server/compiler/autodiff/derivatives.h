@@ -6,7 +6,8 @@
 //
 // At kinks the derivative is that of one side, as in the reference: min takes the left operand
 // where it is less, max where the right one is less, abs has 0 at 0. Zeros are strong: where a
-// factor of a derivative may be infinite or NaN (sqrt, log, division, ...), t = 0 gives 0.
+// factor of a derivative may be infinite or NaN (sqrt, log, division, ...), t = 0 gives 0. Products
+// and sines have infinite factors only if their operands are: see dropped.h.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_
 #define KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_
 
@@ -43,6 +44,10 @@ bool IsConstantIn(mlir::Operation* op, unsigned operand);
 // operand).
 mlir::Value Times(mlir::OpBuilder& b, mlir::Operation* op, unsigned operand, mlir::Value t,
                   llvm::function_ref<mlir::Value(mlir::Value)> value_of);
+
+// A product of t: 0 if t is 0, even where the other factor is infinite or NaN.
+mlir::Value StrongProduct(mlir::OpBuilder& b, mlir::Location loc, mlir::Value t,
+                          mlir::Value product);
 
 }  // namespace kiln
 

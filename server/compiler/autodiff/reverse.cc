@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "server/compiler/autodiff/activity.h"
 #include "server/compiler/autodiff/derivatives.h"
+#include "server/compiler/autodiff/dropped.h"
 #include "server/compiler/autodiff/extreme.h"
 #include "server/compiler/autodiff/flow.h"
 #include "server/compiler/autodiff/loop_tape.h"
@@ -25,6 +26,7 @@ class Reversal {
   Reversal(ir::KernelOp kernel, llvm::ArrayRef<int64_t> companions)
       : kernel_(kernel),
         activity_(kernel, companions),
+        dropped_(kernel),
         replay_(kernel),
         b_(replay_.b),
         flags_(ir::FloatFlags(kernel.getFastMath())) {}
@@ -300,7 +302,11 @@ class Reversal {
     for (mlir::OpOperand& operand : op->getOpOperands()) {
       const unsigned i = operand.getOperandNumber();
       if (IsConstantIn(op, i) || !activity_.IsActive(operand.get())) continue;
-      AddTo(operand.get(), Times(b_, op, i, adjoint, [&](Value v) { return replay_.Get(v); }));
+      Value part = Times(b_, op, i, adjoint, [&](Value v) { return replay_.Get(v); });
+      if (dropped_.HidesInfinity(op, i)) {
+        part = StrongProduct(b_, op->getLoc(), adjoint, part);
+      }
+      AddTo(operand.get(), part);
     }
   }
 
@@ -433,6 +439,7 @@ class Reversal {
 
   ir::KernelOp kernel_;
   const Activity activity_;
+  const Dropped dropped_;
   Replay replay_;
   mlir::OpBuilder& b_;  // of replay_
   const arith::FastMathFlags flags_;
