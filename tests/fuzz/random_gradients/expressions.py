@@ -124,6 +124,10 @@ class Expressions:
         value = self.random.choice(
             [f"ti.{function}({small} - 0.3)"] * 2 + [f"({a} / ti.max({small} - 0.3, 0.0))"]
         )
+        if self.chance(0.5):
+            value = self.random.choice(
+                [f"({a} * {value})", f"ti.sin({value})", f"({value} * {value} + {a})"]
+            )
         return f"ti.select({small} > 0.3, {value}, {b})"
 
     def condition(self, depth=2):

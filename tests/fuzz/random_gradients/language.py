@@ -5,7 +5,7 @@ import itertools
 import math
 import types
 
-from .numbers import DEAD, Number, Undecided, is_less, number, step
+from .numbers import Number, Undecided, dead, is_less, number, step
 from .places import N
 
 
@@ -27,7 +27,7 @@ def _of_positive(of, slope):
         x = number(x)
         if abs(x.value) < 1e-3:
             raise Undecided
-        return Number(of(x.value), (x, slope(x.value))) if x.value > 0 else DEAD
+        return Number(of(x.value), (x, slope(x.value))) if x.value > 0 else dead()
 
     return staticmethod(f)
 

@@ -1,6 +1,5 @@
 """The derivatives that a program's text has, and a second opinion on them."""
 
-import math
 import re
 
 from .language import Cells, Language, Members
@@ -28,7 +27,7 @@ def expected(places, text, second=False):
         gradient = run.gradient(results, inputs)
     except (Undecided, OverflowError, ZeroDivisionError):
         return None
-    if math.isnan(value) or max(map(abs, gradient)) > _STEEP:
+    if not all(abs(number) <= _STEEP for number in (value, *gradient)):
         return None
     products = [g * d for g, d in zip(gradient, places.flat(places.direction))]
     wanted = {"value": value, "gradient": gradient, "dual": sum(products)}

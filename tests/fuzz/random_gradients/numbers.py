@@ -1,7 +1,7 @@
 """Numbers that remember how they were computed, for derivatives by the chain rule, backwards.
 
-Near a kink or a branch, rounding decides what the derivative is: `Undecided` is raised. So it is
-where a kernel uses what a function returned outside of its domain, unless `select` drops it.
+Near a kink or a branch, rounding decides what the derivative is: `Undecided` is raised. Outside of
+its domain, a function returns NaN; what is computed from it has to be dropped.
 """
 
 import math
@@ -52,7 +52,7 @@ class Number:
 
     def __init__(self, value, *operands, is_exact=False):
         made = self.run.made
-        if not abs(value) < LARGE or len(made) > _MOST:
+        if abs(value) >= LARGE or len(made) > _MOST:  # NaN is neither
             raise Undecided
         self.value, self.operands, self.is_exact, self.adjoint = value, operands, is_exact, 0.0
         made.append(self)
@@ -77,7 +77,7 @@ class Number:
     def __truediv__(self, other):
         other = number(other)
         if other.value == 0:
-            return DEAD
+            return dead()
         if abs(other.value) < 1e-3:
             raise Undecided
         value = self.value / other.value
@@ -147,5 +147,6 @@ def step(function, x):
     return Number.run.decide(stepped)
 
 
-DEAD = object.__new__(Number)  # what a function returns outside of its domain
-DEAD.value, DEAD.operands, DEAD.is_exact, DEAD.adjoint = math.nan, (), False, 0.0
+def dead():
+    """What a function returns outside of its domain."""
+    return Number(math.nan)

@@ -43,6 +43,8 @@ class Statements(Expressions):
             self.put(depth, f"if {self.condition()}: return {self.returns()}")
         elif kind == 9 and in_loop:
             self.leave(depth)
+        elif kind == 10 and self.chance(0.3):
+            self.dropped(depth)
         elif self.budget > 0 and depth < 6:
             self.nest(depth, in_loop)
         else:
@@ -66,6 +68,14 @@ class Statements(Expressions):
             made = f"{maker}({self.float(2)}, {self.float(2)}, {self.integer()})"
         self.put(depth, f"{name} = {made}")
         self.structs.append(name)
+
+    def dropped(self, depth):
+        """A variable that is used only where it has a value."""
+        small, name = self.random.choice(self.floats), self.new("d")
+        function = self.random.choice(["sqrt", "rsqrt", "log"])
+        self.put(depth, f"{name} = {self.float(1)} * ti.{function}({small} - 0.3)")
+        self.put(depth, f"if {small} > 0.3:")
+        self.put(depth + 1, f"{self.random.choice(self.floats)} += ti.tanh({name})")
 
     def leave(self, depth):
         self.put(depth, f"if {self.condition()}: {self.random.choice(['break', 'continue'])}")
