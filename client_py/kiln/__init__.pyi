@@ -17,6 +17,7 @@ _Q = ParamSpec('_Q')
 _R = TypeVar('_R', covariant=True)
 _F = TypeVar('_F')
 __version__: tuple[int, int, int]
+_lib: Any
 class _Function(Generic[_P, _R]):
 
     @overload
@@ -760,6 +761,8 @@ class MatrixNdarray(Ndarray):
 class Mesh:
     """Not supported yet: `ti.Mesh`."""
     def __init__(self, *args: Any, **options: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
     @staticmethod
     def generate_meta(*_args: Any, **_options: Any) -> Any:
         """Not supported yet: `ti.Mesh.generate_meta`."""
@@ -769,6 +772,8 @@ class Mesh:
 class MeshInstance:
     """Not supported yet: `ti.MeshInstance`."""
     def __init__(self, *args: Any, **options: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
     @staticmethod
     def add_mesh_attribute(*_args: Any, **_options: Any) -> Any:
         """Not supported yet: `ti.MeshInstance.add_mesh_attribute`."""
@@ -1085,6 +1090,8 @@ class TaichiTypeError(TaichiCompilationError):
 class Texture:
     """Not supported yet: `ti.Texture`."""
     def __init__(self, *args: Any, **options: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
     @staticmethod
     def from_field(*_args: Any, **_options: Any) -> Any:
         """Not supported yet: `ti.Texture.from_field`."""

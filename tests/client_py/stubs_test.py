@@ -211,6 +211,10 @@ gui = ti.GUI("a", res=(4, 4))
 while gui.running:
     gui.set_image(x)
     gui.show()
+window = ti.ui.Window("a", (4, 4))
+window.get_canvas().set_image(x)
+window.running = False
+taichi._lib.core.print_stat()
 """
 
 # Each line has one error.

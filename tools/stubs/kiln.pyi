@@ -14,6 +14,7 @@ _R = TypeVar("_R", covariant=True)
 _F = TypeVar("_F")
 
 __version__: tuple[int, int, int]
+_lib: Any  # programs for Taichi use ti._lib.core
 
 # Scalar types are annotations of numbers, and functions that convert to them.
 f16 = float

@@ -292,6 +292,9 @@ def class_lines(name, cls, homes, by_hand=None):
     is_value = bool({"_Value", "Matrix"} & set(bases))  # its operators are written by hand
     if not (is_value or "__init__" in taken or issubclass(cls, BaseException)):
         lines += _indented(_constructor(cls))
+    if (cls.__doc__ or "").startswith("Not supported"):
+        lines.append("    def __getattr__(self, name: str) -> Any: ...")
+        lines.append("    def __setattr__(self, name: str, value: Any) -> None: ...")
     for member in members(cls):
         if member not in taken and not (is_value and member in OPERATORS):
             lines += _indented(member_lines(member, cls))
@@ -389,7 +392,8 @@ def stubs():
     taichi = PACKAGE / "as_taichi" / "taichi"
     for name in ("", *MODULES):
         file = taichi / path_of(name).relative_to(PACKAGE)
-        found[file] = f"{HEAD}from kiln{'.' + name if name else ''} import *\n"
+        own = "" if name else "from kiln import _lib as _lib\n"
+        found[file] = f"{HEAD}from kiln{'.' + name if name else ''} import *\n{own}"
     return found
 
 

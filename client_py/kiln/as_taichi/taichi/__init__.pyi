@@ -3,3 +3,4 @@
 # mypy: disable-error-code="override, misc"
 # Written by tools/stubs/make.py: `./kiln python tools/stubs/make.py` writes it again.
 from kiln import *
+from kiln import _lib as _lib
