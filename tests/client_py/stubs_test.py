@@ -80,6 +80,9 @@ def test_stubs_are_python():
         ast.parse(file.read_text(), str(file))
 
 
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 11), reason="each Python documents its module `math` differently"
+)
 def test_the_tool_would_write_the_same_stubs():
     done = run_tool("make.py", "--check")
     assert done.returncode == 0, f"{AGAIN}\n{done.stdout}{done.stderr}"

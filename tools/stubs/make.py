@@ -14,6 +14,8 @@ import argparse
 import ast
 import importlib
 import inspect
+import json
+import math
 import pathlib
 import re
 import sys
@@ -124,7 +126,7 @@ class Stub:
             self.define(name)
         body = "\n".join(self.lines)
         imports = dict.fromkeys(["from typing import Any", *self.hand.imports])
-        parts = [HEAD + ast_docstring(self.module), "\n".join(imports), *self.hand.private, body]
+        parts = [HEAD + module_docstring(self.module), "\n".join(imports), *self.hand.private, body]
         return "\n".join(part for part in parts if part) + "\n"
 
     def define(self, name):
@@ -133,8 +135,8 @@ class Stub:
             self.lines += self.by_hand(name, value)
         elif isinstance(value, types.ModuleType):
             self.lines.append(self.of_module(name))
-        elif home_of(value, self.homes) not in (None, (self.name, name)):
-            self.lines.append(self.imported(name, *home_of(value, self.homes)))
+        elif self.homes.get(id(value), (self.name, name)) != (self.name, name):
+            self.lines.append(self.imported(name, *self.homes[id(value)]))
         elif isinstance(value, type):
             self.lines += class_lines(name, value, self.homes_of_bases(value))
         elif callable(value) and _signature(value) and hasattr(value, "__name__"):
@@ -162,9 +164,9 @@ class Stub:
         """{public base class: its name in this module}"""
         found = {}
         for base in cls.__mro__[1:]:
-            home = home_of(base, self.homes)
-            if home is not None and home[0] == self.name:
-                found[base] = home[1]
+            module, own_name = self.homes.get(id(base), (None, None))
+            if module == self.name:
+                found[base] = own_name
         return found
 
     def by_hand(self, name, value):
@@ -176,11 +178,6 @@ class Stub:
                 yield from documented(node, value if node is self.hand.named[name][0] else None)
             else:
                 yield ast.unparse(node)
-
-
-def home_of(value, homes):
-    """(module, name) of the stub that defines a class, function or scalar type; else None."""
-    return homes.get(id(value))
 
 
 def find_homes():
@@ -209,11 +206,10 @@ def _signature(value):
 
 
 def _default(value):
-    if value is None or type(value) in (bool, int, str):
-        return repr(value).replace("'", '"') if type(value) is str else repr(value)
-    if type(value) is float and value == value and abs(value) != float("inf"):
-        return repr(value)
-    return "..."
+    if type(value) is str:
+        return json.dumps(value)
+    is_plain = value is None or type(value) in (bool, int)
+    return repr(value) if is_plain or (type(value) is float and math.isfinite(value)) else "..."
 
 
 def parameters(signature, is_method):
@@ -239,14 +235,14 @@ def parameters(signature, is_method):
     return found
 
 
-def function_lines(name, value, is_method=False, decorator=None, document=None):
+def function_lines(name, value, is_method=False, decorator=None):
     """The definition of a function in a stub."""
     signature = _signature(value)
     given = parameters(signature, is_method) if signature else ["*args: Any", "**kwargs: Any"]
     if signature is None and is_method:
         given.insert(0, "self")
     lines = [f"@{decorator}"] if decorator else []
-    doc = docstring(value if document is None else document)
+    doc = docstring(value)
     head = f"def {name}({', '.join(given)}) -> {RETURNS.get(name, 'Any')}:"
     return [*lines, *([head, *doc] if doc else [head + " ..."])]
 
@@ -265,7 +261,7 @@ def docstring(value):
     return ["    " + line if line else "" for line in _quoted(inspect.cleandoc(text)).split("\n")]
 
 
-def ast_docstring(module):
+def module_docstring(module):
     return _quoted(inspect.cleandoc(module.__doc__)) + "\n" if module.__doc__ else ""
 
 
@@ -313,19 +309,14 @@ def _indented(lines):
 def _bases(cls, homes):
     """The public bases of a class, and the names that they give it."""
     public = [base for base in cls.__mro__[1:] if base in homes]
-    first = (
-        public[:1]
-        or [
-            base for base in cls.__mro__[1:] if base.__module__ == "builtins" and base is not object
-        ][:1]
-    )
-    inherited = set()
-    for base in first:
-        inherited |= {n for n in dir(base) if getattr_static(cls, n) is getattr_static(base, n)}
-        inherited.discard("__init__")
-        if base.__module__ == "builtins":
-            inherited |= set(dir(base))
-    return [homes.get(base, base.__name__) for base in first], inherited
+    python = [b for b in cls.__mro__[1:] if b.__module__ == "builtins" and b is not object]
+    if public:
+        base = public[0]
+        same = {n for n in dir(base) if getattr_static(cls, n) is getattr_static(base, n)}
+        return [homes[base]], same - {"__init__"}
+    if python:
+        return [python[0].__name__], set(dir(python[0]))
+    return [], set()
 
 
 def getattr_static(cls, name):
@@ -337,9 +328,9 @@ def members(cls):
     the operators that Python code of the class defines."""
     swizzle = re.compile(r"[xyzw]{2,4}|[rgba]{2,4}|[stpq]{2,4}")
     shown = {n for n in dir(cls) if not n.startswith("_") and not swizzle.fullmatch(n)}
-    for base in cls.__mro__:
-        if base.__module__.startswith("kiln") and "Public" != type(cls).__name__:
-            shown |= set(_assigned(base))
+    if type(cls).__name__ != "Public":  # whose attributes are only Kiln's own
+        for base in cls.__mro__:
+            shown |= _assigned(base) if base.__module__.startswith("kiln") else set()
     for name in OPERATORS:
         definer = next((base for base in cls.__mro__ if name in vars(base)), object)
         if definer is not object and definer.__module__ != "builtins":
@@ -351,8 +342,8 @@ def _assigned(cls):
     try:
         source = inspect.getsource(cls)
     except (OSError, TypeError):
-        return []
-    return re.findall(r"^\s+self\.([a-z]\w*) = ", source, re.M)
+        return set()
+    return set(re.findall(r"^\s+self\.([a-z]\w*) = ", source, re.M))
 
 
 def member_lines(name, cls):
@@ -360,8 +351,7 @@ def member_lines(name, cls):
     if isinstance(value, property):
         if value.fset is not None:
             return [f"{name}: Any"]
-        doc = docstring(value)
-        return ["@property", *function_lines(name, value.fget, True, document=value or doc)]
+        return function_lines(name, value.fget, True, "property")
     if isinstance(value, staticmethod):
         return function_lines(name, value.__func__, decorator="staticmethod")
     if isinstance(value, classmethod):
