@@ -64,6 +64,11 @@ def test_no_arrow(sources, forbidden):
     assert query(f"somepath({shipped}, {forbidden})") == []
 
 
+def test_other_workspaces_may_use_the_client():
+    client = "//client_cpp:kiln"
+    assert query(f"attr(visibility, '//visibility:public', {client})") == [client]
+
+
 def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
     """A forked child may wait for ever for the locks inside absl::Mutex (client_cpp/mutex.h)."""
     rooms = [ROOT / "client_cpp", ROOT / "client_py" / "native"]
