@@ -19,6 +19,7 @@
 #include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "common/base/status_macros.h"
+#include "runtime/cpu/glibc.h"
 #include "runtime/cpu_device.h"
 #include "runtime/loaded_kernel.h"
 
@@ -85,7 +86,8 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
 }
 
 // Why this machine cannot run the entry; "" if it can.
-std::string WhyNotHere(const proto::Target& target) {
+std::string WhyNotHere(const proto::ArtifactInfo& info) {
+  const proto::Target& target = info.target();
   // Before the target: code for another ABI would crash even on the right processor.
   if (target.runtime_abi() != RuntimeAbi()) {
     return absl::StrCat("is for another version of Kiln's runtime (ABI ",
@@ -93,10 +95,15 @@ std::string WhyNotHere(const proto::Target& target) {
                         absl::Hex(RuntimeAbi(), absl::kZeroPad16), ")");
   }
   const Target wanted = TargetOf(target);
-  if (CpuDevice().target().Runs(wanted)) return "";
   // A newer build may have targets that this one has no name for.
   if (wanted.empty()) return "is for a target that this build of Kiln does not know";
-  return absl::StrCat("is for ", wanted.text(), ", this machine is ", CpuDevice().target().text());
+  if (!CpuDevice().target().Runs(wanted)) {
+    return absl::StrCat("is for ", wanted.text(), ", this machine is ",
+                        CpuDevice().target().text());
+  }
+  const std::string lacks =
+      MissingFromGlibc({info.needs().begin(), info.needs().end()}, HostGlibc());
+  return lacks.empty() ? "" : absl::StrCat("needs ", lacks, ", this machine has 2.", HostGlibc());
 }
 
 }  // namespace
@@ -193,7 +200,7 @@ absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& p
       result.refused.push_back({record.entry.key, info.kernel(), reason, std::move(text)});
     };
     // The most useful reason first: a signature does not help on the wrong processor.
-    if (const std::string why = WhyNotHere(info.target()); !why.empty() && !options.any_target) {
+    if (const std::string why = WhyNotHere(info); !why.empty() && !options.any_target) {
       refuse("target", why);
       continue;
     }

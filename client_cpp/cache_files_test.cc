@@ -41,8 +41,9 @@ class CacheFilesTest : public testing::Test {
   }
   // Stores an entry in `from_`; signs it if there is a key.
   std::string Make(int number, const SigningKey* key = nullptr, size_t size = 100,
-                   const proto::Target& target = Here()) {
+                   const proto::Target& target = Here(), const std::string& libmvec = "") {
     proto::ArtifactInfo info;
+    if (!libmvec.empty()) (*info.mutable_needs())["libmvec.so.1"] = libmvec;
     info.set_kernel(absl::StrCat("kernel", number));
     *info.mutable_target() = target;
     const Key digest(Sha256Of(absl::StrCat(number)));
@@ -155,6 +156,19 @@ TEST_F(CacheFilesTest, RefusesEntriesForOtherMachinesByName) {
   EXPECT_STREQ(in->refused[0].reason, "target");
   options_.any_target = true;  // for a directory that other machines read, too
   EXPECT_EQ(ImportBundle(*to_, Bundle(), options_)->imported, 2u);
+}
+
+TEST_F(CacheFilesTest, RefusesEntriesForANewerGlibcByName) {
+  Make(1, nullptr, 100, Here(), "GLIBC_2.999");
+  Make(2, nullptr, 100, Here(), "GLIBC_2.22");
+  ASSERT_TRUE(ExportBundle(Files(*from_), Bundle(), nullptr).ok());
+  options_.accept_unsigned = true;
+  absl::StatusOr<ImportResult> in = ImportBundle(*to_, Bundle(), options_);
+  EXPECT_EQ(in->imported, 1u);
+  ASSERT_EQ(in->refused.size(), 1u);
+  EXPECT_STREQ(in->refused[0].reason, "target");
+  EXPECT_EQ(in->refused[0].text.find("needs libmvec.so.1 of glibc 2.999, this machine has 2."), 0u)
+      << in->refused[0].text;
 }
 
 TEST_F(CacheFilesTest, ADamagedBundleImportsNothing) {

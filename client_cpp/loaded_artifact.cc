@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client_cpp/runtime_status.h"
 #include "common/artifact/target_proto.h"
 #include "runtime/cpu_device.h"
@@ -45,7 +46,11 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
 
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
                                         const EntryView& entry) {
-  if (!kernel.ok()) return ToStatus(kernel.error());
+  if (!kernel.ok()) {
+    const absl::Status why = ToStatus(kernel.error());
+    return absl::Status(why.code(),
+                        absl::StrCat("kernel '", entry.info.kernel(), "': ", why.message()));
+  }
   return LoadedArtifact{*std::move(kernel),
                         std::make_shared<const proto::ArtifactInfo>(entry.info)};
 }
@@ -56,6 +61,7 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
   KernelInfo kernel;
   kernel.target = TargetOf(info.target());
   kernel.runtime_abi = info.target().runtime_abi();
+  kernel.needs.assign(info.needs().begin(), info.needs().end());
   kernel.tasks.reserve(info.tasks_size());
   for (const proto::Task& task : info.tasks()) kernel.tasks.push_back(TaskInfoOf(task));
   kernel.arguments.reserve(info.arguments_size());

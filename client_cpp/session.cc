@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -32,8 +33,10 @@
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
 #include "common/unit/canonical.h"
+#include "common/unit/math_library.h"
 #include "common/wire/error_detail.h"
 #include "common/wire/trace_context.h"
+#include "runtime/cpu/glibc.h"
 #include "runtime/cpu_device.h"
 
 namespace kiln {
@@ -96,6 +99,15 @@ proto::Hello WishesOf(const Home& home, const SessionOptions& options) {
   return hello;
 }
 
+// N of the glibc 2.N of the machines that run the kernels: $KILN_GLIBC, else this machine.
+absl::StatusOr<uint32_t> WantedGlibc() {
+  const char* given = std::getenv("KILN_GLIBC");
+  if (given == nullptr || *given == '\0') return HostGlibc();
+  if (const std::optional<uint32_t> minor = ParseGlibc(given); minor.has_value()) return *minor;
+  return absl::InvalidArgumentError(
+      absl::StrCat("KILN_GLIBC=", given, ": expected a version such as 2.31"));
+}
+
 // The state that does not survive a fork; a child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
@@ -144,6 +156,7 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
                                       Target target) override;
   Digest compiler() override { return CompilerId(Current()); }
+  uint32_t glibc() const override { return options_.glibc; }
   SessionStats stats() const override {
     State& state = Current();
     MutexLock lock(&state.mutex);
@@ -267,6 +280,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   if (target.device_case() == proto::Target::DEVICE_NOT_SET)
     SetTarget(CpuDevice().target(), &target);
   target.set_runtime_abi(RuntimeAbi());
+  target.set_glibc(GlibcFor(unit, options_.glibc));
   const std::string canonical = WithTarget(recorded, target, unit);
   ASSIGN_OR_RETURN(CompileOutcome outcome,
                    Get(state, {canonical, source_map, report, CompilerId(state), {}}, start));
@@ -470,6 +484,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   SetTarget(target, unit.mutable_target());
   unit.mutable_target()->set_runtime_abi(RuntimeAbi());
+  unit.mutable_target()->set_glibc(GlibcFor(unit, options_.glibc));
   const std::string canonical = CanonicalBytes(unit);
   Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
   // A warm-up may be for another target, whose code this machine cannot load.
@@ -733,6 +748,9 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
           absl::StrCat("KILN_CACHE=", mode, ": expected read-only or read-write"));
     }
     options.read_only |= mode == "read-only";
+  }
+  if (options.glibc == 0) {
+    ASSIGN_OR_RETURN(options.glibc, WantedGlibc());
   }
   ASSIGN_OR_RETURN(Home home, Home::Find(options.home));
   options.bin_dir = FindBinDir(options.bin_dir);

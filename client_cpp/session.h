@@ -12,6 +12,7 @@
 #ifndef KILN_CLIENT_CPP_SESSION_H_
 #define KILN_CLIENT_CPP_SESSION_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ struct SessionOptions {
   // Outcomes of Compile contain what the kernel was compiled from.
   bool returns_recorded = false;
   int compile_timeout_ms = 120000;
+  // 35: kernels are compiled for machines with glibc 2.35 or newer. 0: the version in KILN_GLIBC,
+  // else this machine's.
+  uint32_t glibc = 0;
 };
 
 // The result of one Compile call, also for progress lines and statistics.
@@ -71,8 +75,8 @@ class Session {
   static absl::StatusOr<std::shared_ptr<Session>> Create(const SessionOptions& options);
   virtual ~Session() = default;
 
-  // Compiles or fetches `unit`. Fills in its runtime ABI, and the host's target if it names no
-  // device. User errors are diagnostics in the outcome.
+  // Compiles or fetches `unit`. Fills in its runtime ABI and glibc, and the host's target if it
+  // names no device. User errors are diagnostics in the outcome.
   virtual absl::StatusOr<CompileOutcome> Compile(proto::CompileUnit unit,
                                                  const proto::SourceMap& source_map,
                                                  const proto::ReportOptions& report) = 0;
@@ -91,6 +95,8 @@ class Session {
                                               Target target) = 0;
   // The id of the compiler that keys are made for; empty while it is unknown.
   virtual Digest compiler() = 0;
+  // N of the glibc 2.N that kernels are compiled for.
+  virtual uint32_t glibc() const = 0;
   virtual SessionStats stats() const = 0;
   virtual const std::string& home() const = 0;
   virtual bool read_only() const = 0;

@@ -33,6 +33,7 @@
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/glibc.h"
 #include "runtime/cpu/host_target.h"
 
 namespace kiln {
@@ -55,6 +56,7 @@ class SessionTest : public ::testing::Test {
     setenv("KILN_FAKE_SO", fs::canonical("runtime/testdata/test_kernel.so").c_str(), 1);
     unsetenv("KILN_FAKE");
     unsetenv("KILN_SERVER");
+    unsetenv("KILN_GLIBC");
   }
 
   void TearDown() override {
@@ -304,6 +306,32 @@ TEST_F(SessionTest, WarmMakesEntriesAndLoadsNothing) {
     EXPECT_EQ(session->Warm(Recorded(2), target)->tier, "disk");
   }
   EXPECT_EQ(Tier(*Make(), 2), "compiled");
+}
+
+// The key under which a program with glibc 2.`glibc` looks for a kernel of one op.
+std::string DigestOf(SessionOptions options, uint32_t glibc, proto::Op op) {
+  options.glibc = glibc;
+  proto::CompileUnit unit;
+  unit.mutable_options()->set_fast_math(true);
+  unit.mutable_kernel()->mutable_body()->add_nodes()->set_op(op);
+  return (*Session::Create(options))->Compile(unit, {}, {})->digest;
+}
+
+TEST_F(SessionTest, MachinesWithAnOldAndANewGlibcShareWhatIsEqual) {
+  options_.server = "off";
+  EXPECT_EQ(DigestOf(options_, 31, proto::OP_SIN), DigestOf(options_, 41, proto::OP_SIN));
+  EXPECT_NE(DigestOf(options_, 31, proto::OP_TANH), DigestOf(options_, 41, proto::OP_TANH));
+  EXPECT_EQ(DigestOf(options_, 36, proto::OP_TANH), DigestOf(options_, 41, proto::OP_TANH));
+}
+
+TEST_F(SessionTest, KilnGlibcNamesTheOldestMachine) {
+  EXPECT_EQ(Make()->glibc(), HostGlibc());
+  setenv("KILN_GLIBC", "2.31", 1);
+  EXPECT_EQ(Make()->glibc(), 31u);
+  setenv("KILN_GLIBC", "old", 1);
+  EXPECT_EQ(Session::Create(options_).status().message(),
+            "KILN_GLIBC=old: expected a version such as 2.31");
+  unsetenv("KILN_GLIBC");
 }
 
 TEST_F(SessionTest, WarmJobsRunAfterInteractiveOnes) {

@@ -49,8 +49,12 @@ struct ArgumentSlot {
   uint32_t scalar = 0;  // proto::Scalar of a value
 };
 
+// Libraries and the versions of their symbols, such as {"libmvec.so.1", "GLIBC_2.35"}.
+using LibraryVersions = std::vector<std::pair<std::string, std::string>>;
+
 struct KernelInfo {
   Target target;
+  LibraryVersions needs;  // or newer
   uint64_t runtime_abi = 0;
   std::vector<TaskInfo> tasks;
   std::vector<ArgumentSlot> arguments;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runtime/abi_digest.h"
+#include "runtime/cpu/glibc.h"
 #include "runtime/cpu/host_target.h"
 
 namespace kiln {
@@ -31,8 +32,9 @@ std::string Hex(uint64_t value) {
   return text;
 }
 
-// Both checks precede dlopen: code for another ABI or processor would fail at some later
-// instruction.
+// These checks precede dlopen. Code for another ABI or processor would fail at some later
+// instruction, and the loader's error about a library does not tell a damaged entry from an old
+// machine.
 Result<> CheckTarget(const KernelInfo& info) {
   if (info.runtime_abi != RuntimeAbi()) {
     return Error{ErrorCode::kFailedPrecondition, "made for runtime ABI " + Hex(info.runtime_abi) +
@@ -42,6 +44,10 @@ Result<> CheckTarget(const KernelInfo& info) {
     return Error{ErrorCode::kFailedPrecondition,
                  "made for " + (info.target.empty() ? "no known target" : info.target.text()) +
                      ", this machine is " + HostTarget().text()};
+  }
+  if (const std::string lacks = MissingFromGlibc(info.needs, HostGlibc()); !lacks.empty()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "gtest/gtest.h"
+#include "runtime/cpu/glibc.h"
 #include "runtime/random.h"
 #include "runtime/test_artifact.h"
 #include "runtime/tree/test_tree.h"
@@ -63,6 +64,16 @@ TEST(LoadedKernelTest, RefusesUnsuitableArtifacts) {
   EXPECT_EQ(LoadedKernel::FromBytes(bytes, no_symbol).error().code, ErrorCode::kDataLoss);
   EXPECT_EQ(LoadedKernel::FromBytes("no ELF", info).error().code, ErrorCode::kDataLoss);
   EXPECT_EQ(LoadedKernel::FromFile("/nowhere/x.so", info).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(LoadedKernelTest, NamesTheLibraryThatThisMachineLacks) {
+  KernelInfo info = TestInfo();
+  info.needs = {{"libm.so.6", "GLIBC_2.2.5"}, {"libmvec.so.1", "GLIBC_2.999"}};
+  const auto loaded = LoadedKernel::FromBytes(TestKernelBytes(), info);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(loaded.error().text,
+            "needs libmvec.so.1 of glibc 2.999, this machine has 2." + std::to_string(HostGlibc()));
 }
 
 // Every iteration runs once, for all sizes, estimates and numbers of threads, with and without

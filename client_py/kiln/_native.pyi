@@ -201,6 +201,7 @@ class Session:
     read_only: bool  # the session writes nothing below the home
     own_home: bool  # only this user and root can have written files of the home
     compiler: bytes  # the compiler's id, part of every key; empty while unknown
+    glibc: int  # N: kernels are compiled for machines with glibc 2.N or newer
     def stats(self) -> dict[str, Any]: ...  # this process: kernels, hits, misses, seconds_saved
     def daemon_stats(self) -> dict[str, Any]: ...
     def daemon_metrics(self) -> dict[str, dict[str, Any]]: ...  # family -> label's value -> number

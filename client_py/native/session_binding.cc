@@ -178,6 +178,7 @@ void BindSession(py::module_& m) {
       .def("prefetch", &Prefetch)
       .def("warm", &Warm, py::arg("recorded"), py::arg("target") = "", py::arg("print_ir") = false)
       .def_property_readonly("compiler", &CompilerOf)
+      .def_property_readonly("glibc", &Session::glibc)
       .def("stats", &SessionStatsDict)
       .def("daemon_stats",
            [](Session& session) {

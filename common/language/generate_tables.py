@@ -22,6 +22,7 @@ OP_FIELDS = [
     ("result", "ResultRule"),
     ("operands", "OperandKinds"),
     ("python", "text"),
+    ("vector_glibc", "int"),
 ]
 NODE_FIELDS = [
     ("spelling", "text"),

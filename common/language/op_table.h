@@ -3,6 +3,8 @@
 #ifndef KILN_COMMON_LANGUAGE_OP_TABLE_H_
 #define KILN_COMMON_LANGUAGE_OP_TABLE_H_
 
+#include <cstdint>
+
 #include "kiln/proto/kernel.pb.h"
 #include "kiln/proto/op.pb.h"
 
@@ -16,6 +18,7 @@ struct OpInfo {
   proto::ResultRule result;
   proto::OperandKinds operands;
   const char* python;
+  uint32_t vector_glibc;
 };
 
 struct NodeInfo {

@@ -9,6 +9,7 @@
 #include "common/layout/layout.h"
 #include "common/unit/argument_layout.h"
 #include "common/unit/check_function.h"
+#include "common/unit/math_library.h"
 #include "common/unit/node_number.h"
 
 namespace kiln {
@@ -25,11 +26,15 @@ absl::Status Bad(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-absl::Status CheckTarget(const proto::Target& target) {
+absl::Status CheckTarget(const proto::CompileUnit& unit) {
+  const proto::Target& target = unit.target();
   // Without a device the compiler takes that of its own machine.
   const bool named = target.device_case() != proto::Target::DEVICE_NOT_SET;
   if (named && TargetOf(target).empty())
     return Bad("target: CPU level ", target.cpu(), " is unknown");
+  // Each version is a key of its own for equal code.
+  if (const uint32_t used = GlibcFor(unit, target.glibc()); used != target.glibc())
+    return Bad("target: glibc 2.", target.glibc(), ", of which the kernel uses that of 2.", used);
   return absl::OkStatus();
 }
 
@@ -145,7 +150,7 @@ absl::Status CheckSignature(const UnitFacts& facts, const proto::Function& funct
 absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
                                       std::vector<proto::Diagnostic>* diagnostics) {
   const proto::Kernel& kernel = unit.kernel();
-  RETURN_IF_ERROR(CheckTarget(unit.target()));
+  RETURN_IF_ERROR(CheckTarget(unit));
   if (unit.trees_size() > kMaxTrees) return Bad(unit.trees_size(), " trees");
   if (unit.storages_size() > kMaxStorages) return Bad(unit.storages_size(), " storages");
   if (static_cast<uint32_t>(kernel.functions_size()) > kMaxFunctions) {

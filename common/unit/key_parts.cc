@@ -100,7 +100,9 @@ std::string InWords(const proto::Kernel& kernel) {
 
 std::string TargetInWords(const proto::Target& target) {
   const Target known = TargetOf(target);
-  return absl::StrCat(known.empty() ? "unknown" : known.text(), ", runtime ABI ",
+  const std::string glibc =
+      target.glibc() != 0 ? absl::StrCat(", glibc 2.", target.glibc()) : std::string();
+  return absl::StrCat(known.empty() ? "unknown" : known.text(), glibc, ", runtime ABI ",
                       absl::Hex(target.runtime_abi(), absl::kZeroPad16));
 }
 

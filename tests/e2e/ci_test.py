@@ -3,6 +3,7 @@ CPU levels."""
 
 import hashlib
 import json
+import platform
 import xml.etree.ElementTree
 
 import pytest
@@ -369,6 +370,29 @@ def test_a_mixed_fleet_shares_the_level_that_all_have(kiln, other, program, tmp_
     # Both levels from one manifest.
     report = json.loads(other("warm", "--json", "--cpu", f"{LEVELS[0]},{host}", carried).stdout)
     assert (report["hits"], report["misses"], report["failed"]) == (4, 0, 0)
+
+
+def test_machines_with_an_old_and_a_new_glibc_share_all_other_kernels(kiln, tmp_path):
+    if platform.libc_ver()[1] < "2.35":
+        pytest.skip("this machine has an old glibc: both keys are one")
+    program, carried = tmp_path / "bend.py", tmp_path / "m"
+    program.write_text(PROGRAM.replace("s += x[i]", "s += ti.tanh(x[i])"))
+    old = {"KILN_GLIBC": "2.31"}
+    ran = kiln("run", "--manifest", carried, program)
+    # From warm records, too: those of one glibc say nothing about another.
+    for shared, env in ((1, old), (2, old), (2, {})):
+        again = kiln("run", program, env=env)
+        assert float(again.stdout) == pytest.approx(float(ran.stdout), rel=1e-5)
+        assert f"hits {shared}  misses {2 - shared}" in again.stderr
+    needs = [row["needs"] for row in json.loads(kiln("cache", "list", "--json").stdout)]
+    assert [n["libmvec.so.1"] for n in needs if "libmvec.so.1" in n] == ["GLIBC_2.35"]
+    why = json.loads(kiln("cache", "explain", "--json", "total").stdout)
+    assert [row["part"] for row in why["differing"]] == ["target"]
+    assert "glibc 2.35" in why["differing"][0]["this"] + why["differing"][0]["nearest"]
+    report = json.loads(kiln("warm", "--json", carried, env=old).stdout)
+    assert (report["hits"], report["misses"], report["failed"]) == (2, 0, 0)
+    done = kiln("run", program, env={"KILN_GLIBC": "old"}, check=False)
+    assert "KILN_GLIBC=old: expected a version such as 2.31" in done.stderr
 
 
 # --- kiln ir

@@ -255,6 +255,7 @@ def _environment(session):
         fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
     # An explicit target is one of the settings; the machine's own is then irrelevant.
     target = "" if runtime.cfg.cpu_level else _native.host_target()
+    target += f" {session.glibc}"
     return _native.sha256(fixed + target.encode() + _settings[1])
 
 

@@ -75,16 +75,17 @@ std::vector<std::string> SymbolsOf(const std::vector<proto::Task>& tasks) {
 struct CodeGenerator::State {
   // A target's machine takes milliseconds to make, and a worker compiles many kernels for few
   // targets.
-  std::map<std::tuple<std::string, int, bool>, std::unique_ptr<codegen::Target>> targets;
+  std::map<std::tuple<std::string, uint32_t, int, bool>, std::unique_ptr<codegen::Target>> targets;
 
   absl::StatusOr<codegen::Target*> TargetFor(const proto::Target& message,
                                              const proto::CodeOptions& code_options) {
     codegen::Options options;
+    options.glibc = message.glibc();
     // The level comes from a client and may be any number.
     options.level = std::min<int>(code_options.opt_level(), 3);
     options.fast_math = code_options.fast_math();
     const Target wanted = TargetOf(message);
-    auto& target = targets[{wanted.text(), options.level, options.fast_math}];
+    auto& target = targets[{wanted.text(), options.glibc, options.level, options.fast_math}];
     if (target == nullptr) {
       ASSIGN_OR_RETURN(target, codegen::MakeTarget(wanted, options));
     }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/language/op_table.h"
 #include "runtime/cpu/host_target.h"
 #include "server/compiler/codegen/test_kernel.h"
 
@@ -693,6 +694,38 @@ TEST(Codegen, LinksOnlyWhatItNeeds) {
   const auto found = needs(sine);
   EXPECT_EQ(found.at("libmvec.so.1"), "GLIBC_2.22");
   EXPECT_EQ(found.at("libm.so.6"), "GLIBC_2.2.5");
+}
+
+// What the op table states is what the compiler does: keys rely on it.
+TEST(Codegen, VectorFunctionsAreThoseOfTheTargetsGlibc) {
+  const auto libmvec = [](const std::string& function, uint32_t glibc) {
+    const std::string body = absl::StrCat(R"(
+      %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+      %x = kiln.load %p : !kiln.addr<f32>
+      %y = math.)",
+                                          function, R"( fastmath<afn> : f32
+      kiln.store %y, %p : !kiln.addr<f32>
+      kiln.continue)");
+    TestKernel::Options options;
+    options.glibc = glibc;
+    auto kernel = TestKernel::Compile(
+        Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)), options);
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    const auto& needs = (*kernel)->code().needs;
+    const auto found = needs.find("libmvec.so.1");
+    return found == needs.end() ? "" : found->second;
+  };
+  for (const proto::Op op : {proto::OP_SIN, proto::OP_COS, proto::OP_EXP, proto::OP_LOG}) {
+    EXPECT_EQ(FindOp(op)->vector_glibc, 0u);
+    EXPECT_EQ(libmvec(absl::StrCat(FindOp(op)->spelling, " %x"), 0), "GLIBC_2.22");
+  }
+  for (const proto::Op op :
+       {proto::OP_TAN, proto::OP_ASIN, proto::OP_ACOS, proto::OP_TANH, proto::OP_ATAN2}) {
+    const OpInfo& info = *FindOp(op);
+    const std::string call = absl::StrCat(info.spelling, info.arity == 1 ? " %x" : " %x, %x");
+    EXPECT_EQ(libmvec(call, info.vector_glibc - 1), "") << info.spelling;
+    EXPECT_EQ(libmvec(call, info.vector_glibc), absl::StrCat("GLIBC_2.", info.vector_glibc));
+  }
 }
 
 TEST(Codegen, ExportsOnlyTasks) {

@@ -61,6 +61,7 @@ enum class Report { kPrint, kFail };
 inline constexpr char kFunctionPrefix[] = "function_";
 
 struct Options {
+  uint32_t glibc = 0;     // Target.glibc
   int level = 3;          // of optimisation, 0 to 3
   bool fast_math = true;  // math functions may be wrong by up to 4 ulp
 };

@@ -43,8 +43,9 @@ absl::StatusOr<Parsed> Parse(const std::string& text) {
   return parsed;
 }
 
-proto::Target Message(Target target) {
+proto::Target Message(Target target, uint32_t glibc = 0) {
   proto::Target message;
+  message.set_glibc(glibc);
   SetTarget(target, &message);
   return message;
 }
@@ -100,7 +101,7 @@ absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::strin
   ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
   std::unique_ptr<TestKernel> kernel(new TestKernel);
   ASSIGN_OR_RETURN(kernel->code_,
-                   Generator()->Generate(parsed.kernel, Message(options.target),
+                   Generator()->Generate(parsed.kernel, Message(options.target, options.glibc),
                                          kiln::Options(options.fast_math, options.opt_level), {},
                                          &kernel->stages_));
   ASSIGN_OR_RETURN(kernel->library_, Load(kernel->code_.payload));

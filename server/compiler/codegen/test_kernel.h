@@ -18,6 +18,7 @@ class TestKernel {
  public:
   struct Options {
     Target target = Target::Cpu(3);
+    uint32_t glibc = 0;
     bool fast_math = true;
     int opt_level = 3;
   };

@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
   s.layout = s.machine->createDataLayout();
   s.library = std::make_unique<llvm::TargetLibraryInfoImpl>(llvm::Triple(kTriple));
   // Vector functions of libm are less exact than the scalar ones.
-  if (options.fast_math) AddVectorMath(target.level(), s.library.get());
+  if (options.fast_math) AddVectorMath(target.level(), options.glibc, s.library.get());
   return code;
 }
 

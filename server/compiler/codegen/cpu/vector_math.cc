@@ -10,21 +10,22 @@ namespace kiln::cpu {
 namespace {
 
 struct Row {
+  uint32_t glibc;  // in libmvec since glibc 2.`glibc`; 0: in that of every supported machine
   const char* name;
   bool binary;
   bool intrinsic;  // LLVM has it as llvm.<name>
 };
 
-// In libmvec since 2.22: the first five; the rest since 2.35.
+// OpFacts.vector_glibc states the versions of ops.
 constexpr Row kFunctions[] = {
-    {"sin", false, true},    {"cos", false, true},    {"exp", false, true},
-    {"log", false, true},    {"pow", true, true},     {"exp2", false, true},
-    {"log2", false, true},   {"log10", false, true},  {"tan", false, false},
-    {"asin", false, false},  {"acos", false, false},  {"atan", false, false},
-    {"sinh", false, false},  {"cosh", false, false},  {"tanh", false, false},
-    {"asinh", false, false}, {"acosh", false, false}, {"atanh", false, false},
-    {"atan2", true, false},  {"cbrt", false, false},  {"expm1", false, false},
-    {"log1p", false, false}, {"erf", false, false},
+    {0, "sin", false, true},     {0, "cos", false, true},     {0, "exp", false, true},
+    {0, "log", false, true},     {0, "pow", true, true},      {35, "exp2", false, true},
+    {35, "log2", false, true},   {35, "log10", false, true},  {35, "tan", false, false},
+    {35, "asin", false, false},  {35, "acos", false, false},  {35, "atan", false, false},
+    {35, "sinh", false, false},  {35, "cosh", false, false},  {35, "tanh", false, false},
+    {35, "asinh", false, false}, {35, "acosh", false, false}, {35, "atanh", false, false},
+    {35, "atan2", true, false},  {35, "cbrt", false, false},  {35, "expm1", false, false},
+    {35, "log1p", false, false}, {35, "erf", false, false},
 };
 
 struct Width {
@@ -36,7 +37,7 @@ constexpr Width kWidths[] = {{'b', 128, 1}, {'d', 256, 3}, {'e', 512, 4}};
 
 }  // namespace
 
-void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library) {
+void AddVectorMath(uint32_t level, uint32_t glibc, llvm::TargetLibraryInfoImpl* library) {
   // Descriptions refer to names, which must stay.
   static auto& names = *new std::deque<std::string>;
   const auto keep = [](std::string name) -> llvm::StringRef {
@@ -44,6 +45,7 @@ void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library) {
   };
   std::vector<llvm::VecDesc> descriptions;
   for (const Row& row : kFunctions) {
+    if (row.glibc > glibc) continue;
     for (const Width& width : kWidths) {
       if (width.level > level) continue;
       for (const bool is_double : {false, true}) {

@@ -10,9 +10,9 @@ class TargetLibraryInfoImpl;
 
 namespace kiln::cpu {
 
-// For machines of CPU target `level`. LLVM's own table lacks the 512-bit variants and most
-// functions.
-void AddVectorMath(uint32_t level, llvm::TargetLibraryInfoImpl* library);
+// For machines of CPU target `level` with glibc 2.`glibc`, or any supported one if it is 0. LLVM's
+// own table lacks the 512-bit variants and most functions.
+void AddVectorMath(uint32_t level, uint32_t glibc, llvm::TargetLibraryInfoImpl* library);
 
 }  // namespace kiln::cpu
 
