@@ -6,7 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <deque>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -16,9 +20,11 @@
 #include "common/base/status_macros.h"
 #include "lld/Common/CommonLinkerContext.h"
 #include "lld/Common/Driver.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/raw_ostream.h"
+#include "server/compiler/codegen/cpu/glibc_stubs.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -107,8 +113,6 @@ class StandardOutput {
   bool replaced_ = false;
 };
 
-enum Library { kLibm, kLibmvec, kLibc };
-
 // The library of a function that generated code calls: vector functions have names of the vector
 // function ABI, LLVM makes calls of memcpy and the like, and all others are math functions.
 Library LibraryOf(llvm::StringRef symbol) {
@@ -116,30 +120,39 @@ Library LibraryOf(llvm::StringRef symbol) {
   return symbol.starts_with("mem") ? kLibc : kLibm;
 }
 
-// The first place that has the library; the path does not enter the output.
-std::string PathOf(Library library) {
-  static constexpr const char* kNames[] = {"libm.so.6", "libmvec.so.1", "libc.so.6"};
+// This machine's own library: the first place that has it. The path does not enter the output.
+std::string PathOf(const char* library) {
   for (const char* directory : {"/lib/x86_64-linux-gnu/", "/lib64/", "/usr/lib64/", "/usr/lib/"}) {
-    std::string path = absl::StrCat(directory, kNames[library]);
+    std::string path = absl::StrCat(directory, library);
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   // Not found: LLD's own message names it.
-  return kNames[library];
+  return library;
 }
 
 absl::Status FromLlvm(llvm::Error error) {
   return absl::InternalError(llvm::toString(std::move(error)));
 }
 
-// What the object refers to and does not define. LLD reads a library's whole symbol
-// table, so those that are not needed are not even named.
-absl::StatusOr<std::vector<std::string>> LibrariesFor(llvm::ArrayRef<char> object) {
+// Where LLD finds the symbols of a library. It reads the whole symbol table, so a library of which
+// the object needs nothing is not even named.
+enum class Source { kNone, kStub, kMachine };
+using Sources = std::array<Source, std::size(kGlibcStubs)>;
+
+Source SourceOf(Library library, llvm::StringRef symbol) {
+  // LLVM may call a function that is not listed. Code that needs this machine's glibc is better
+  // than none.
+  const bool listed = llvm::is_contained(kGlibcStubs[library].symbols, symbol);
+  return listed ? Source::kStub : Source::kMachine;
+}
+
+// Of the symbols to which the object refers and which it does not define.
+absl::StatusOr<Sources> SourcesFor(llvm::ArrayRef<char> object) {
   auto file = ElfFile::create(llvm::StringRef(object.data(), object.size()));
   if (!file) return FromLlvm(file.takeError());
   auto sections = file->sections();
   if (!sections) return FromLlvm(sections.takeError());
-  // Most kernels need none of the three.
-  bool needed[3] = {};
+  Sources sources{};  // most kernels need none of the three
   for (const auto& section : *sections) {
     if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
     auto symbols = file->symbols(&section);
@@ -150,14 +163,12 @@ absl::StatusOr<std::vector<std::string>> LibrariesFor(llvm::ArrayRef<char> objec
       if (symbol.st_shndx != llvm::ELF::SHN_UNDEF) continue;
       auto name = symbol.getName(*strings);
       if (!name) return FromLlvm(name.takeError());
-      if (!name->empty()) needed[LibraryOf(*name)] = true;
+      if (name->empty()) continue;
+      const Library library = LibraryOf(*name);
+      sources[library] = std::max(sources[library], SourceOf(library, *name));
     }
   }
-  std::vector<std::string> paths;
-  for (const Library library : {kLibm, kLibmvec, kLibc}) {
-    if (needed[library]) paths.push_back(PathOf(library));
-  }
-  return paths;
+  return sources;
 }
 
 // "GLIBC_2.9" before "GLIBC_2.35".
@@ -178,10 +189,20 @@ bool VersionLess(const std::string& a, const std::string& b) {
 }  // namespace
 
 absl::StatusOr<std::string> LinkSharedObject(llvm::ArrayRef<char> object) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> libraries, LibrariesFor(object));
+  ASSIGN_OR_RETURN(const Sources sources, SourcesFor(object));
   MemoryFile input("object"), output("code");
   RETURN_IF_ERROR(input.Write(object));
   const std::string in = input.path();
+  std::deque<MemoryFile> stubs;
+  std::vector<std::string> libraries;
+  for (const Library library : {kLibm, kLibmvec, kLibc}) {
+    const GlibcStub& stub = kGlibcStubs[library];
+    if (sources[library] == Source::kMachine) libraries.push_back(PathOf(stub.library));
+    if (sources[library] != Source::kStub) continue;
+    MemoryFile& file = stubs.emplace_back(stub.library);
+    RETURN_IF_ERROR(file.Write(stub.bytes));
+    libraries.push_back(file.path());
+  }
   // -znow resolves symbols at load, so that a missing one is an error there and not within a
   // launch. One thread, because a confined worker may start none. Entries are found by key, so
   // there is no build id.

@@ -16,16 +16,8 @@ struct Row {
   bool intrinsic;  // LLVM has it as llvm.<name>
 };
 
-// OpFacts.vector_glibc states the versions of ops.
 constexpr Row kFunctions[] = {
-    {0, "sin", false, true},     {0, "cos", false, true},     {0, "exp", false, true},
-    {0, "log", false, true},     {0, "pow", true, true},      {35, "exp2", false, true},
-    {35, "log2", false, true},   {35, "log10", false, true},  {35, "tan", false, false},
-    {35, "asin", false, false},  {35, "acos", false, false},  {35, "atan", false, false},
-    {35, "sinh", false, false},  {35, "cosh", false, false},  {35, "tanh", false, false},
-    {35, "asinh", false, false}, {35, "acosh", false, false}, {35, "atanh", false, false},
-    {35, "atan2", true, false},  {35, "cbrt", false, false},  {35, "expm1", false, false},
-    {35, "log1p", false, false}, {35, "erf", false, false},
+#include "server/compiler/codegen/cpu/vector_functions.inc"
 };
 
 struct Width {
