@@ -15,9 +15,10 @@ constexpr std::string_view kMajor = "2.";
 std::optional<uint32_t> ParseGlibc(std::string_view version) {
   if (version.substr(0, kMajor.size()) != kMajor) return {};
   version.remove_prefix(kMajor.size());
-  const char* const end = version.data() + version.size();
+  const char* const begin = version.data();
+  const char* const end = begin + version.size();
   uint32_t minor = 0;
-  const auto [rest, error] = std::from_chars(version.data(), end, minor);
+  const auto [rest, error] = std::from_chars(begin, end, minor);
   if (error != std::errc() || (rest != end && *rest != '.')) return {};
   return minor;
 }
