@@ -386,3 +386,21 @@ def test_gradients_in_other_processes(run_python, tmp_path, server):
     for placed in (True, False):
         for array in (True, False):
             assert run(placed, array).endswith(" 0")
+
+
+def test_launches_of_graphs_are_recorded(ti, fields):
+    x, loss = fields
+
+    @ti.kernel
+    def k(a: ti.f32):
+        loss[None] += a * x[None] ** 2
+
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(k, ti.graph.Arg(ti.graph.ArgKind.SCALAR, "a", ti.f32))
+    graph = builder.compile()
+    x[None] = 3.0
+    with ti.ad.Tape(loss) as tape:
+        graph.run({"a": 2.0})
+        graph.run({"a": 1.0})
+    assert [args for _, args in tape.calls] == [(2.0,), (1.0,)]
+    assert x.grad[None] == 18
