@@ -23,8 +23,8 @@ sys.path.insert(0, str(HERE))
 
 import hunting  # noqa: E402
 from random_gradients import generator, model  # noqa: E402
+from random_gradients.expressions import IN_PLACE  # noqa: E402
 from random_gradients.places import NAMES, SPARSE, Places  # noqa: E402
-from random_gradients.statements import IN_PLACE  # noqa: E402
 from random_kernels import reducer  # noqa: E402
 
 # Most of what a compilation costs is LLVM's optimisation, which needs no gradients to be tested.

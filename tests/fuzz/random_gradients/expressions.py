@@ -4,6 +4,8 @@ import random
 
 from .places import K, N
 
+IN_PLACE = "# in place"  # in the text of a kernel whose gradient may be refused
+
 
 class Expressions:
     """places: of the data, see places.py."""
@@ -23,6 +25,7 @@ class Expressions:
         self.constants = list(constants)
         self.in_kernel = in_loop  # whether `i` is the index of a parallel loop
         self.near = [0]  # distances to neighbours that exist
+        self.reads_own = False  # whether expressions may read the iteration's cell of y
         self.leaves = None  # groups of leaves, instead of what is in scope
 
     # ---- text
@@ -58,12 +61,21 @@ class Expressions:
             return self.access("w", f"{self.index()}, {column}")
         return self.access("x", self.index())
 
+    def own(self):
+        """The iteration's cell of y, seldom by an index whose value the compiler does not know."""
+        if self.chance(0.93):
+            return self.access("y", "i")
+        self.put(0, IN_PLACE)
+        return self.access("y", f"(i + {N}) % {N}")
+
     def leaf(self):
         if self.leaves:
             return self.random.choice(self.random.choice(self.leaves))
         forms = [f"{self.random.uniform(-2, 2):.3f}", *self.constants, *self.floats * 2]
         if self.in_kernel or "array" not in (self.kinds["x"], self.kinds["w"]):
             forms.append(self.read())
+        if self.reads_own and self.chance(0.5):
+            forms.append(self.own())
         forms += [f"{s}.{member}" for s in self.structs for member in "ab"]
         forms += [f"{v}[abs({self.integer()}) % 3]" for v in self.vectors]
         return self.random.choice(forms)

@@ -3,8 +3,9 @@
 The bounds of many loops are no constants: the compiler sums adjoints without atomics where a loop
 may be large."""
 
+from .expressions import IN_PLACE
 from .places import K, N
-from .statements import IN_PLACE, Statements
+from .statements import Statements
 
 NUMBERS = ["0.7", "-1.3"]
 
@@ -63,6 +64,8 @@ class Loops(Statements):
         self.over("x")
         self.budget = self.random.randint(4, 18)
         self.put(2, f"{self.access('y', 'i')} = {self.access('x', 'i')}")
+        # The compiler follows values in dense fields only.
+        self.reads_own = self.kinds["y"] in ("field", "struct")
         for _ in range(self.random.randint(2, 5)):
             self.statement(2, False)
         if self.chance(0.8):

@@ -3,9 +3,6 @@ any depth, carried floats and integers, local vectors by run-time indices, local
 are written and then changed, and functions."""
 
 from .expressions import Expressions
-from .places import N
-
-IN_PLACE = "# in place"  # in the text of a kernel whose gradient may be refused
 
 
 class Statements(Expressions):
@@ -23,7 +20,9 @@ class Statements(Expressions):
     def statement(self, depth, in_loop):
         self.budget -= 1
         kind = self.random.randrange(16)
-        if kind < 3 or not self.floats:
+        if self.returns and in_loop and self.chance(0.2):
+            self.early_return(depth)
+        elif kind < 3 or not self.floats:
             name = self.new("t")
             self.put(depth, f"{name} = {self.float()} + 0.0")
             self.floats.append(name)
@@ -40,7 +39,7 @@ class Statements(Expressions):
         elif kind == 14:
             self.structure(depth)
         elif kind == 15 and self.returns:
-            self.put(depth, f"if {self.condition()}: return {self.returns()}")
+            self.early_return(depth)
         elif kind == 9 and in_loop:
             self.leave(depth)
         elif kind == 10 and self.chance(0.3):
@@ -77,6 +76,9 @@ class Statements(Expressions):
         self.put(depth, f"if {small} > 0.3:")
         self.put(depth + 1, f"{self.random.choice(self.floats)} += ti.tanh({name})")
 
+    def early_return(self, depth):
+        self.put(depth, f"if {self.condition()}: return {self.returns()}")
+
     def leave(self, depth):
         self.put(depth, f"if {self.condition()}: {self.random.choice(['break', 'continue'])}")
 
@@ -86,10 +88,7 @@ class Statements(Expressions):
         elif self.structs and self.chance(0.3):
             target = f"{self.random.choice(self.structs)}.{self.random.choice('ab')}"
         elif self.in_kernel and self.chance(of_y):
-            target = self.access("y", "i")
-            if self.chance(0.1):  # by an index whose value the compiler does not know
-                target = self.access("y", f"(i + {N}) % {N}")
-                self.put(depth, IN_PLACE)
+            target = self.own()
         else:
             target = self.random.choice(self.floats)
         operator = self.random.choice(["=", "+=", "-=", "*="])
@@ -158,6 +157,8 @@ class Statements(Expressions):
         self.put(0, f"def {name}(a: ti.f64, b: ti.f64, n: ti.i32) -> {returned}:")
         for _ in range(self.random.randint(1, 3)):
             self.statement(1, False)
+        if is_real and self.chance(0.3):
+            self.range_loop(1)
         self.put(1, f"return {result()}")
         self.returns = None
         (self.makers if makes_pair else self.functions).append(name)
