@@ -127,7 +127,7 @@ LATE = {
     "frontend.call": "math",
     "frontend.source": "frontend.history",
     "func": "frontend.report",
-    "gui": "notebook picture raster",
+    "gui": "notebook picture png raster",
     "instance": "frontend.build frontend.companions frontend.context frontend.report "
     "frontend.trace",
     "kernel": "frontend.report printing",

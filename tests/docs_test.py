@@ -1,4 +1,4 @@
-"""Runs every python block of README.md and docs/ and compares its output with its comments.
+"""Runs every python block of README.md and docs/, and compares its output with its comments.
 
 The blocks of a file run in order, in one process and namespace, so that later blocks can use names
 of earlier ones. In a block
@@ -16,11 +16,12 @@ import ctypes
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FILES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(path):
@@ -121,6 +122,10 @@ if __name__ != "__main__":
         for path in FILES:
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+    def test_the_chart_shows_the_latest_results():
+        draw = [sys.executable, ROOT / "bench" / "chart.py", "--check"]
+        assert subprocess.run(draw).returncode == 0, "run bench/chart.py"
 
     def test_a_wrong_block_is_detected():
         assert judge("print(1)  # prints: 2", ["1"], None)

@@ -4,7 +4,7 @@ There is no display and no input, so environment variables end a program's frame
   KILN_GUI_FRAMES=n       after n frames `running` is false and Escape is reported; a program that
                           checks neither is ended by SystemExit after n more frames
   KILN_GUI_SAVE=file.png  saves the last frame; a directory or a pattern such as `out/%05d.png`
-                          saves every frame
+                          saves every frame; `file.apng` is a moving picture of all frames
 Drawing calls are only recorded, and carried out when a picture is needed (`show(file)`,
 `get_image`, saving). A program that needs none only pays for copies of the arrays that it draws.
 In a notebook, frames are shown in the output of the cell (notebook.py).
@@ -563,6 +563,27 @@ class _Canvas:
         self._gui.triangle((x0, y0), (x1, y1), (x2, y2), color)
 
 
+class _Film:
+    """Saves all frames as a moving picture."""
+
+    def __init__(self, where):
+        self._where = where
+        self._animation = None
+
+    def frame(self, gui):
+        from .picture import to_rows
+
+        if self._animation is None:
+            import atexit
+
+            from .png import Animation
+
+            os.makedirs(os.path.dirname(self._where) or ".", exist_ok=True)
+            self._animation = Animation(self._where)
+            atexit.register(self._animation.close)
+        self._animation.add(to_rows(gui._rendered()))
+
+
 class _Saver:
     """Saves every frame or, at the end of the program, the last one."""
 
@@ -576,7 +597,9 @@ class _Saver:
     @staticmethod
     def from_environment():
         where = os.environ.get("KILN_GUI_SAVE")
-        return _Saver(where) if where else None
+        if not where:
+            return None
+        return _Film(where) if where.lower().endswith(".apng") else _Saver(where)
 
     def frame(self, gui):
         if self._every is not None:

@@ -1,5 +1,6 @@
 """The software canvas: drawing, ending a program after some frames, saving."""
 
+import struct
 import subprocess
 import sys
 
@@ -167,6 +168,43 @@ def test_saving_frames(tmp_path, where, files):
     assert (tmp_path / files[-1]).read_bytes().startswith(b"\x89PNG")
     pytest.importorskip("PIL")
     assert image.imread(tmp_path / files[-1])[0, 0, 0] == 128  # the last frame is half bright
+
+
+def test_saving_a_moving_picture(tmp_path):
+    import os
+
+    film = tmp_path / "deep" / "all.apng"
+    environment = {**os.environ, "KILN_GUI_FRAMES": "3", "KILN_GUI_SAVE": str(film)}
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=environment)
+    assert film.read_bytes().count(b"fcTL") == 3
+    pillow = pytest.importorskip("PIL.Image")
+    shown = pillow.open(film)
+    found = []
+    for frame in range(shown.n_frames):
+        shown.seek(frame)
+        found.append(shown.convert("RGB").getpixel((8, 8))[0])
+    assert found == [0, 64, 128]
+
+
+def test_moving_pictures_hold_what_changes(tmp_path):
+    from kiln import png
+
+    film = png.Animation(tmp_path / "a.png", per_second=10)
+    rows = np.zeros((50, 40, 3), np.uint8)
+    rows[10:12, 20:30] = 255
+    for frame in (np.zeros_like(rows), rows, rows):
+        film.add(frame)
+    film.close()
+    data = (tmp_path / "a.png").read_bytes()
+    control = struct.unpack(">II", data.split(b"acTL")[1][:8])
+    assert control == (3, 0)
+    places = [struct.unpack(">IIIIIHH", part[:24]) for part in data.split(b"fcTL")[1:]]
+    assert [place[1:5] for place in places] == [(40, 50, 0, 0), (10, 2, 20, 10), (1, 1, 0, 0)]
+    numbers = [place[0] for place in places]
+    numbers += [struct.unpack(">I", part[:4])[0] for part in data.split(b"fdAT")[1:]]
+    assert sorted(numbers) == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="after one of"):
+        film.add(np.zeros((4, 4, 3), np.uint8))
 
 
 def test_observers_see_all_drawings():
