@@ -19,7 +19,7 @@ def test_the_site_builds(tmp_path):
     done = subprocess.run([TOOL, tmp_path / "site"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     pages = {str(page.relative_to(tmp_path / "site")) for page in tmp_path.rglob("*.html")}
-    assert {"index.html", "docs/language/data.html", "SECURITY.html", "search.html"} <= pages
+    assert {"index.html", "docs/language/data.html", "SECURITY.html"} <= pages
     # Sources are shown as text.
     assert (tmp_path / "site" / "examples" / "cpp" / "saxpy.cc.txt").exists()
 
