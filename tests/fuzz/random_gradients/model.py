@@ -32,9 +32,11 @@ def expected(places, text, second=False):
     products = [g * d for g, d in zip(gradient, places.flat(places.direction))]
     wanted = {"value": value, "gradient": gradient, "dual": sum(products)}
     size = 1.0 + abs(value) + sum(map(abs, products))
-    slopes = (_difference(places, code, run.decisions, step) for step in _STEPS)
+    slopes = [_difference(places, code, run.decisions, step) for step in _STEPS]
     if not any(abs(slope - wanted["dual"]) <= _CLOSE * size for slope in slopes):
-        raise Wrong(f"differences disagree with the model's dual {wanted['dual']}")
+        if abs(slopes[0] - slopes[1]) > _CLOSE * size:
+            return None  # the results are too steep for differences
+        raise Wrong(f"differences {slopes} disagree with the model's dual {wanted['dual']}")
     if second:
         wanted["second"] = _second(places, code, run.decisions)
         return wanted["second"] and wanted
