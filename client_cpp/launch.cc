@@ -86,7 +86,7 @@ std::string PositionText(const std::vector<SourcePosition>& positions) {
 absl::Status Launch(const Instance& instance, const uint64_t* arguments, uint64_t* results,
                     int max_threads, const LaunchReceivers& receivers) {
   Texts texts(instance.texts(), receivers);
-  if (instance.kernel()->Launch(arguments, results, &texts.hooks(), max_threads)) {
+  if (instance.kernel()->Launch(arguments, results, {&texts.hooks(), max_threads})) {
     return absl::OkStatus();
   }
   return texts.status();

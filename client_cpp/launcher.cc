@@ -282,7 +282,7 @@ absl::Status Launcher::Launch(int max_threads) {
     return kiln::Launch(*instance_, arguments_.data(), results_.data(), max_threads, receivers_);
   }
   // Without an instance there are no texts: failures have no position, and prints are lost.
-  if (kernel_->Launch(arguments_.data(), results_.data(), nullptr, max_threads)) {
+  if (kernel_->Launch(arguments_.data(), results_.data(), {nullptr, max_threads})) {
     return absl::OkStatus();
   }
   return absl::AbortedError(kCheckFailed);

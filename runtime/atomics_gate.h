@@ -5,7 +5,8 @@
 // once per chunk, do not pass the gate: a program whose threads launch kernels that update the same
 // element concurrently has to order those launches itself.
 //
-// One gate for the process. Thread safety: all functions. fork: the child finds the gate open.
+// One gate for the process, also if its parts have thread pools of their own: their kernels may
+// share memory. Thread safety: all functions. fork: the child finds the gate open.
 #ifndef KILN_RUNTIME_ATOMICS_GATE_H_
 #define KILN_RUNTIME_ATOMICS_GATE_H_
 

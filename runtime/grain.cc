@@ -64,7 +64,7 @@ uint32_t UpdatedCost(uint32_t old, bool rough, double cost) {
 
 }  // namespace
 
-bool WorthSharing(double estimate, bool awake) {
+bool WorthSharing(double estimate, bool awake, bool own_threads) {
   if (estimate < kShareFrom) return false;
   const int64_t now = NowNanoseconds();
   if (estimate < kWakeFrom && !awake) {
@@ -75,7 +75,7 @@ bool WorthSharing(double estimate, bool awake) {
     last_shareable = now + static_cast<int64_t>(estimate);
     if (!burst) return false;
   }
-  return estimate >= kShareAnyway || !contention.SeenBefore(now);
+  return estimate >= kShareAnyway || !own_threads || !contention.SeenBefore(now);
 }
 
 void NoteContention(bool contended, int64_t now) { contention.Note(contended, now); }

@@ -70,9 +70,11 @@ class VariantChoice {
 };
 
 // Whether sharing a loop of `estimate` nanoseconds pays. `awake`: enough threads are awake.
-bool WorthSharing(double estimate, bool awake);
-// Notes whether available threads failed to make a loop faster, because other programs need the
-// cores. For a while, only long loops are then shared; the time grows with each retry that fails.
+// `own_threads`: Executor::has_own_threads.
+bool WorthSharing(double estimate, bool awake, bool own_threads = true);
+// Notes whether available threads of our own failed to make a loop faster, because other programs
+// need the cores. For a while, only long loops are then shared among such threads; the time grows
+// with each retry that fails. One note for the process: its pools want the same cores.
 void NoteContention(bool contended, int64_t now);
 
 // The size of a piece of a loop with partial results: a multiple of `unit`. It depends only on the

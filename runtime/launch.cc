@@ -40,6 +40,7 @@ struct Pieces {
 // The state of one launch, on the launching thread's stack.
 struct Launched {
   const LaunchHooks* hooks;
+  Executor* executor;  // null: the process's pool
   // Not atomic but volatile: generated code and signal handlers read and write it, too.
   volatile uint32_t failed = 0;  // unused if the hooks provide a flag
   std::mutex mutex;              // serialises calls of hooks
@@ -190,21 +191,22 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
                                     int64_t unit) const {
   const double estimate = cost.Estimate(end - begin);
   if (threads <= 1 || estimate < kShareFrom) return false;
-  ThreadPool& pool = ThreadPool::Get();
+  Executor* const given = static_cast<Launched*>(ctx.launch)->executor;
+  Executor& executor = given != nullptr ? *given : ThreadPool::Get();
   // Read before the run, which wakes the threads: whether they were awake explains how long it
   // took.
-  const bool awake = pool.Awake(threads);
-  if (!WorthSharing(estimate, awake)) return false;
+  const bool awake = executor.Awake(threads);
+  if (!WorthSharing(estimate, awake, executor.has_own_threads())) return false;
   const int64_t count = end - begin;
   const int64_t start = NowNanoseconds();
-  ThreadPool::Range range{run, begin, end, cost.ChunkSize(count, threads, unit), threads, unit};
+  const Executor::Range range{run, begin, end, cost.ChunkSize(count, threads, unit), threads, unit};
   int64_t iterations = 0, nanoseconds = 0;
-  if (!pool.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
-  // Only the caller's own iterations and time count. Those of all threads would hide waiting, and a
-  // failed launch ended early.
+  if (!executor.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
+  // Only the time in iterations counts. The time until the end would include waiting, and a failed
+  // launch ended early.
   if (!HasFailed(ctx)) cost.Measure(nanoseconds, iterations);
   // Threads that first had to wake up may be late even without contention.
-  if (iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
+  if (executor.has_own_threads() && iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
     const int64_t now = NowNanoseconds();
     // What the caller would have taken for all iterations at the pace of its own. Threads that save
     // less than a tenth of it got no core.
@@ -245,9 +247,9 @@ void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int
 
 void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
                                   int64_t unit) const {
-  // The least of three limits: the launch's (or the machine's), the task's own, and the number of
+  // The least of three limits: the launch's (or the executor's), the task's own, and the number of
   // units.
-  int threads = limit > 0 ? std::min(limit, kMaxPoolThreads) : DefaultThreads();
+  int threads = ThreadLimit(static_cast<Launched*>(ctx.launch)->executor, limit);
   if (max_threads > 0) threads = std::min(threads, max_threads);
   threads = static_cast<int>(std::min<int64_t>(threads, (end - begin + unit - 1) / unit));
   if (alone != nullptr) return RunAtomics(ctx, begin, end, threads, unit);
@@ -355,25 +357,26 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
     ReportError(ctx, "out of memory: no room for the list of a struct-for's cells");
 }
 
-bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks,
-                          int max_threads) const {
-  Launched launched{hooks};
+bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results,
+                          const LaunchOptions& options) const {
+  const LaunchHooks* const hooks = options.hooks;
+  Launched launched{hooks, options.executor};
   // The caller's flag, if there is one, so that Ctrl-C can end the launch from a signal handler.
   volatile uint32_t* const failed =
       hooks != nullptr && hooks->failed != nullptr ? hooks->failed : &launched.failed;
-  KilnContext ctx = {arguments, results,  nullptr, &kRuntime, info_.draws ? NextLaunchRandom() : 0,
-                     failed,    &launched};
+  KilnContext ctx = {arguments, results, nullptr, &kRuntime, 0, failed, &launched};
+  if (info_.draws) ctx.random = options.random ? *options.random : NextLaunchRandom();
   std::shared_ptr<const ElementList> list;
   auto run = [&] {
     for (const BoundTask& task : tasks_) {
       if (task.serial) {
         task.run(&ctx, task.begin, task.end, 0);
       } else if (task.tree_slot >= 0) {
-        RunOnTree(task, &ctx, max_threads, &list);
+        RunOnTree(task, &ctx, options.max_threads, &list);
       } else {
         int64_t bounds[2] = {task.begin, task.end};
         if (task.bounds != nullptr) task.bounds(&ctx, bounds);
-        task.RunRange(ctx, bounds[0], bounds[1], max_threads, /*unit=*/1);
+        task.RunRange(ctx, bounds[0], bounds[1], options.max_threads, /*unit=*/1);
       }
       // Tasks after a failed one would compute with values that were never written.
       if (HasFailed(ctx)) return false;

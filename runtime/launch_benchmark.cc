@@ -13,7 +13,7 @@ double Microseconds(const LoadedKernel& kernel, const uint64_t* arguments, int t
   uint64_t result[8];
   for (int b = 0; b < 101; ++b) {
     int64_t start = NowNanoseconds();
-    for (int i = 0; i < 200; ++i) kernel.Launch(arguments, result, nullptr, threads);
+    for (int i = 0; i < 200; ++i) kernel.Launch(arguments, result, {nullptr, threads});
     batches.push_back((NowNanoseconds() - start) / 200e3);
   }
   std::sort(batches.begin(), batches.end());

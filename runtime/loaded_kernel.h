@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 namespace kiln {
 
 class ElementList;
+class Executor;
 
 // The digest of runtime/abi.h that Target.runtime_abi and entries must state.
 uint64_t RuntimeAbi();
@@ -35,6 +37,14 @@ struct LaunchHooks {
   volatile uint32_t* failed = nullptr;
 };
 
+struct LaunchOptions {
+  const LaunchHooks* hooks = nullptr;
+  int max_threads = 0;           // 0: as many as the executor suggests
+  Executor* executor = nullptr;  // null: the process's pool
+  // What the launch's random numbers follow from; none: NextLaunchRandom().
+  std::optional<uint64_t> random;
+};
+
 // Immutable once loaded; launches from several threads are safe.
 class LoadedKernel {
  public:
@@ -51,14 +61,13 @@ class LoadedKernel {
 
   const KernelInfo& info() const { return info_; }
 
-  // Runs all tasks in order on the process's thread pool and returns when they are done.
-  // `arguments` has info().arguments.size() slots, `results` info().results.size(). `max_threads`
-  // 0: one per CPU of this process. Returns false if a check failed (after calling the hook
+  // Runs all tasks in order and returns when they are done. `arguments` has info().arguments.size()
+  // slots, `results` info().results.size(). Returns false if a check failed (after calling the hook
   // `fail`), the runtime did (`error`), or another thread or a signal handler set the hooks'
-  // `failed`. Serial kernels, loops too small to share, and launches while the pool is busy run on
-  // the caller, without locks.
-  bool Launch(const uint64_t* arguments, uint64_t* results, const LaunchHooks* hooks = nullptr,
-              int max_threads = 0) const;
+  // `failed`. Serial kernels, loops too small to share, and loops for which the executor has no
+  // threads run on the caller, without locks.
+  bool Launch(const uint64_t* arguments, uint64_t* results,
+              const LaunchOptions& options = {}) const;
 
  private:
   struct BoundTask {
@@ -105,7 +114,7 @@ class LoadedKernel {
     // With `run`: shared, or on the caller.
     void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                    int64_t unit) const;
-    // False, having done nothing, if sharing does not pay or the pool is busy.
+    // False, having done nothing, if sharing does not pay or no threads are free.
     bool Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads, int64_t unit) const;
   };
 

@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/cpu/glibc.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/random.h"
 #include "runtime/test_artifact.h"
 #include "runtime/tree/test_tree.h"
@@ -94,7 +95,8 @@ TEST_P(EveryIterationTest, RunsOnce) {
     uint64_t arguments[2] = {reinterpret_cast<uint64_t>(y.data()), static_cast<uint64_t>(size)};
     int launches = 0;
     for (int threads : {0, 1, 2, 3, 8}) {
-      for (int i = 0; i < 20; ++i, ++launches) kernel->Launch(arguments, nullptr, nullptr, threads);
+      for (int i = 0; i < 20; ++i, ++launches)
+        kernel->Launch(arguments, nullptr, {nullptr, threads});
     }
     for (int64_t i = 0; i < size; ++i) ASSERT_EQ(y[i], launches) << i << " of " << size;
     EXPECT_EQ(y[size], 0);
@@ -115,7 +117,7 @@ TEST(LoadedKernelTest, LoopsOfVeryLongIterationsEnd) {
   auto kernel = Load(info);
   std::vector<int32_t> y(kIterations);
   uint64_t argument = reinterpret_cast<uint64_t>(y.data());
-  kernel->Launch(&argument, nullptr, nullptr, /*max_threads=*/2);
+  kernel->Launch(&argument, nullptr, {nullptr, /*max_threads=*/2});
   EXPECT_EQ(y, std::vector<int32_t>(kIterations, 1));
 }
 
@@ -145,7 +147,7 @@ TEST(LoadedKernelTest, PrintsArriveOneAtATime) {
     EXPECT_EQ(count, 1u);
     seen.insert(values[0]);
   };
-  EXPECT_TRUE(kernel->Launch(nullptr, nullptr, &hooks, 4));
+  EXPECT_TRUE(kernel->Launch(nullptr, nullptr, {&hooks, 4}));
   EXPECT_EQ(seen.size(), 1000u);
 }
 
@@ -162,11 +164,11 @@ TEST(LoadedKernelTest, FirstFailureWinsAndEndsTheLaunch) {
     EXPECT_GE(values[0], 500u);
     ++failures;
   };
-  EXPECT_FALSE(kernel->Launch(&argument, &result, &hooks));
+  EXPECT_FALSE(kernel->Launch(&argument, &result, {&hooks}));
   EXPECT_EQ(failures, 1);
   EXPECT_EQ(result, 0u) << "a task after the failed one ran";
   argument = 1 << 20;
-  EXPECT_TRUE(kernel->Launch(&argument, &result, &hooks));
+  EXPECT_TRUE(kernel->Launch(&argument, &result, {&hooks}));
 }
 
 // Loops of a minute, whatever the compiler's guess, alone and shared, with atomics and in pieces:
@@ -186,7 +188,7 @@ TEST(LoadedKernelTest, AFlagEndsTheLaunch) {
       usleep(100000);
       __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
     });
-    EXPECT_FALSE(kernel->Launch(&argument, &result, &hooks, threads));
+    EXPECT_FALSE(kernel->Launch(&argument, &result, {&hooks, threads}));
     ender.join();
     EXPECT_LT(begun, kIterations / 2);
     EXPECT_EQ(result, 0u) << "a task after the one that ended ran";
@@ -225,7 +227,7 @@ TEST(LoadedKernelTest, LaunchInsideAHook) {
     inner->Launch(nullptr, &result);
     good += result == 4999950000u;
   };
-  EXPECT_TRUE(outer->Launch(nullptr, nullptr, &hooks));
+  EXPECT_TRUE(outer->Launch(nullptr, nullptr, {&hooks}));
   EXPECT_EQ(good, 50);
 }
 
@@ -288,11 +290,43 @@ TEST(LoadedKernelTest, PartialResultsDoNotDependOnThreads) {
     std::set<uint64_t> results;
     for (int i = 0; i < 60; ++i) {
       uint64_t result = 0;
-      EXPECT_TRUE(kernel->Launch(nullptr, &result, nullptr, 1 + i % 5));
+      EXPECT_TRUE(kernel->Launch(nullptr, &result, {nullptr, 1 + i % 5}));
       results.insert(result);
     }
     EXPECT_EQ(results.size(), 1u) << grain;
   }
+}
+
+// Nor on the executor. Launches with a random number given draw it.
+TEST(LoadedKernelTest, LaunchesOnAPool) {
+  KernelInfo info = TestInfo();
+  info.temporary_bytes = 8;
+  TaskInfo* task = AddRange(&info, "add_up", 1'000'003, 1);
+  task->finish_symbol = "add_up_finish";
+  task->partial_bytes = 8;
+  AddSerial(&info, "sum_out");
+  auto kernel = Load(info);
+  uint64_t expected = 0;
+  kernel->Launch(nullptr, &expected);
+  ThreadPool pool(3);
+  for (int i = 0; i < 60; ++i) {
+    uint64_t result = 0;
+    EXPECT_TRUE(kernel->Launch(nullptr, &result, {nullptr, i % 5, &pool}));
+    EXPECT_EQ(result, expected);
+  }
+  EXPECT_EQ(pool.started(), 2);
+}
+
+TEST(LoadedKernelTest, DrawsTheGivenNumber) {
+  KernelInfo info = TestInfo();
+  info.draws = true;
+  AddSerial(&info, "draw");
+  auto kernel = Load(info);
+  uint64_t result = 0;
+  LaunchOptions options;
+  options.random = 42;
+  kernel->Launch(nullptr, &result, options);
+  EXPECT_EQ(result, 42u);
 }
 
 TEST(LoadedKernelTest, RefusesAMissingFinish) {
@@ -337,7 +371,7 @@ TEST(LoadedKernelTest, SeveralThreadsLaunch) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
         uint64_t result = 0;
-        kernel->Launch(nullptr, &result, nullptr, 1 + i % 4);
+        kernel->Launch(nullptr, &result, {nullptr, 1 + i % 4});
         wrong += result != 199990000u;
       }
     });
@@ -358,7 +392,7 @@ TEST(LoadedKernelTest, AtomicsAloneAndTogether) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, nullptr, t % 2 + 1);
+      for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, {nullptr, t % 2 + 1});
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -374,7 +408,7 @@ TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
   int64_t calls_alone = 0;
   const uint64_t argument = reinterpret_cast<uint64_t>(&calls_alone);
   constexpr int kLaunches = 60;
-  for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, nullptr, 2);
+  for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, {nullptr, 2});
   EXPECT_GT(calls_alone, kLaunches / 2);
 }
 
@@ -455,7 +489,7 @@ TEST(LoadedKernelTest, ExhaustedMemoryFailsOnlyTheLaunch) {
   LaunchHooks hooks;
   std::vector<std::string> errors;
   hooks.error = [&](std::string_view text) { errors.emplace_back(text); };
-  EXPECT_FALSE(kernel->Launch(data.arguments, nullptr, &hooks));
+  EXPECT_FALSE(kernel->Launch(data.arguments, nullptr, {&hooks}));
   EXPECT_FALSE(kernel->Launch(data.arguments, nullptr));
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_NE(errors[0].find("cell of SNode 'grid' (pointer)"), std::string::npos) << errors[0];

@@ -552,7 +552,7 @@ bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t*
   BeginUnlockedLaunch();
   bool ok;
   Py_BEGIN_ALLOW_THREADS;
-  ok = instance.kernel()->Launch(slots, results, &hooks, launch_threads);
+  ok = instance.kernel()->Launch(slots, results, {&hooks, launch_threads});
   sink.Flush();  // without the GIL: writing to stdout may block
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
@@ -567,11 +567,11 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
   bool ok;
   // The previous launch predicts this one. A wrong guess costs one launch with or without the lock.
   if (bound->ticks < kUnlockTicks) {
-    ok = kernel.Launch(slots, results, hooks, launch_threads);
+    ok = kernel.Launch(slots, results, {hooks, launch_threads});
   } else {
     BeginUnlockedLaunch();
     Py_BEGIN_ALLOW_THREADS;
-    ok = kernel.Launch(slots, results, hooks, launch_threads);
+    ok = kernel.Launch(slots, results, {hooks, launch_threads});
     Py_END_ALLOW_THREADS;
     EndUnlockedLaunch();
   }

@@ -1,4 +1,4 @@
-// Loops of the runtime's own on the process's thread pool.
+// Loops of the runtime's own on an executor.
 #ifndef KILN_RUNTIME_CPU_PARALLEL_FOR_H_
 #define KILN_RUNTIME_CPU_PARALLEL_FOR_H_
 
@@ -9,13 +9,14 @@
 
 namespace kiln {
 
-// Calls body(i) for 0 <= i < count, each once, on up to `max_threads` threads (0: as many as
-// the process has CPUs), the caller among them. All on the caller while another launch has
-// the pool. For bodies of some ten microseconds and more: threads may have to be woken.
+// Calls body(i) for 0 <= i < count, each once, on up to `max_threads` threads of `executor` (null:
+// the process's pool; 0: as many as that suggests), the caller among them. All on the caller while
+// the executor has no threads for it. For bodies of some ten microseconds and more: threads may
+// have to be woken.
 template <typename Body>
-void ParallelFor(int64_t count, int max_threads, const Body& body) {
-  int threads = max_threads > 0 ? std::min(max_threads, kMaxPoolThreads) : DefaultThreads();
-  threads = static_cast<int>(std::min<int64_t>(threads, count));
+void ParallelFor(Executor* executor, int64_t count, int max_threads, const Body& body) {
+  const int threads =
+      static_cast<int>(std::min<int64_t>(ThreadLimit(executor, max_threads), count));
   if (threads > 1) {
     volatile uint32_t failed = 0;
     KilnContext ctx = {};
@@ -25,9 +26,8 @@ void ParallelFor(int64_t count, int max_threads, const Body& body) {
       for (int64_t i = begin; i < end; ++i) (*static_cast<const Body*>(ctx->launch))(i);
     };
     int64_t iterations, nanoseconds;
-    if (ThreadPool::Get().TryRun(ctx, {run, 0, count, 1, threads}, &iterations, &nanoseconds)) {
-      return;
-    }
+    Executor& runs = executor != nullptr ? *executor : ThreadPool::Get();
+    if (runs.TryRun(ctx, {run, 0, count, 1, threads}, &iterations, &nanoseconds)) return;
   }
   for (int64_t i = 0; i < count; ++i) body(i);
 }

@@ -13,6 +13,8 @@
 #include <climits>
 #include <mutex>
 
+#include "runtime/fork_lock.h"
+
 namespace kiln {
 namespace {
 
@@ -33,7 +35,14 @@ constexpr int64_t kCallerSpinNanoseconds = 50'000;
 constexpr int kPausesPerLook = 8;
 
 uint32_t Epoch(uint64_t gate) { return static_cast<uint32_t>(gate >> kEpochShift); }
-int Threads(uint64_t gate) { return static_cast<int>((gate >> kThreadsShift) & 0xfff); }
+// 0 in the epoch that ends a pool.
+int ThreadsOf(uint64_t gate) { return static_cast<int>((gate >> kThreadsShift) & 0xfff); }
+
+// Of this process, which counts forks from now on.
+uint32_t WatchedGeneration() {
+  ForkGeneration::Watch();
+  return ForkGeneration::Get();
+}
 
 // The futex words are halves of atomics that are otherwise accessed whole.
 void FutexWait(const void* word, uint32_t expected) {
@@ -66,7 +75,29 @@ int64_t NowNanoseconds() {
   return t.tv_sec * int64_t{1'000'000'000} + t.tv_nsec;
 }
 
-ThreadPool::ThreadPool() : cpus_(DefaultThreads()), ctx_(), range_() {}
+ThreadPool::ThreadPool(Threads threads, int concurrency, int max_threads)
+    : cpus_(DefaultThreads()),
+      concurrency_(concurrency),
+      max_threads_(max_threads),
+      generation_(WatchedGeneration()),
+      joins_(threads == Threads::kJoined),
+      ctx_(),
+      range_() {}
+
+ThreadPool::ThreadPool(int max_threads)
+    : ThreadPool(Threads::kJoined, ThreadLimit(nullptr, max_threads),
+                 ThreadLimit(nullptr, max_threads)) {}
+
+ThreadPool::~ThreadPool() {
+  // The child of a fork has copies of the threads' handles, but no threads.
+  if (IsOfParent() || joined_.empty()) return;
+  const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
+  gate_.store(uint64_t{epoch} << kEpochShift, std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) != 0) Wake(kMaxPoolThreads);
+  for (const pthread_t thread : joined_) pthread_join(thread, nullptr);
+}
+
+bool ThreadPool::IsOfParent() const { return generation_ != ForkGeneration::Get(); }
 
 // The child has none of the threads, and the pool may have been in use. The child abandons it and
 // creates a new one on demand.
@@ -78,14 +109,14 @@ ThreadPool& ThreadPool::Get() {
   // Registered with the first pool, since a program that never shares a loop needs no handler.
   static std::once_flag at_fork;
   std::call_once(at_fork, [] { pthread_atfork(nullptr, nullptr, &ThreadPool::ForgetInChild); });
-  auto* made = new ThreadPool();
+  auto* made = new ThreadPool(Threads::kDetached, DefaultThreads(), kMaxPoolThreads);
   if (process_pool.compare_exchange_strong(pool, made, std::memory_order_acq_rel)) return *made;
   delete made;
   return *pool;
 }
 
 bool ThreadPool::Awake(int threads) const {
-  if (started_.load(std::memory_order_relaxed) < threads - 1) return false;
+  if (IsOfParent() || started_.load(std::memory_order_relaxed) < threads - 1) return false;
   // The usual case in a burst of launches: one load instead of one per thread.
   if (parked_.load(std::memory_order_relaxed) == 0) return true;
   for (int t = 1; t < threads; ++t) {
@@ -123,19 +154,24 @@ void ThreadPool::Start(int threads) {
       break;
     }
     pthread_setname_np(thread, "kiln");
-    pthread_detach(thread);
+    if (joins_) {
+      joined_.push_back(thread);
+    } else {
+      pthread_detach(thread);
+    }
   }
   started_.store(started, std::memory_order_relaxed);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
-                        int64_t* caller_nanoseconds) {
+bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* iterations,
+                        int64_t* nanoseconds) {
+  if (IsOfParent()) return false;
   // Never waits. A second launch, or one within a task, runs its loop on its own thread.
   if (busy_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) {
     return false;
   }
-  const int threads = std::min(range.threads, kMaxPoolThreads);
+  const int threads = std::min(range.threads, max_threads_);
   if (started_.load(std::memory_order_relaxed) < threads - 1) Start(threads);
   ctx_ = ctx;
   range_ = range;
@@ -159,8 +195,8 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* cal
       std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) != 0) Wake(threads);
   const int64_t start = NowNanoseconds();
-  *caller_iterations = Work(0);
-  *caller_nanoseconds = NowNanoseconds() - start;
+  *iterations = Work(0);
+  *nanoseconds = NowNanoseconds() - start;
   WaitForWorkers();
   busy_.store(false, std::memory_order_release);
   return true;
@@ -229,8 +265,9 @@ void ThreadPool::WorkerLoop(int index, uint32_t seen) {
   for (;;) {
     AwaitEpoch(index, seen, &no_spin_before);
     uint64_t gate = gate_.load(std::memory_order_acquire);
+    if (ThreadsOf(gate) == 0) return;
     seen = Epoch(gate);
-    if (index >= Threads(gate)) {
+    if (index >= ThreadsOf(gate)) {
       // Launches of fewer threads do not keep this one spinning.
       no_spin_before = std::max(no_spin_before, NowNanoseconds() + kSpinNanoseconds);
       continue;

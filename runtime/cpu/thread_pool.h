@@ -1,4 +1,4 @@
-// The process's threads for parallel loops.
+// Threads for parallel loops: those of the process, or of a part of it.
 //
 // A range is cut into one share per thread, each taken in chunks by its owner and,
 // once the owner's neighbours have nothing left, by them: memory stays with
@@ -11,14 +11,20 @@
 // someone else needs the core.
 //
 // Thread safety: TryRun may be called from any thread, also from within a task; only
-// one range runs on the pool at a time. fork: the child gets a pool of its own.
+// one range runs on a pool at a time. fork: the child gets a process pool of its own. It has no
+// threads of other pools: there, loops run on their callers.
 #ifndef KILN_RUNTIME_CPU_THREAD_POOL_H_
 #define KILN_RUNTIME_CPU_THREAD_POOL_H_
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "runtime/abi.h"
+#include "runtime/cpu/executor.h"
 
 namespace kiln {
 
@@ -30,29 +36,36 @@ int DefaultThreads();
 // Monotonic nanoseconds.
 int64_t NowNanoseconds();
 
-class ThreadPool {
- public:
-  struct Range {
-    KilnTask run;
-    int64_t begin, end;
-    int64_t chunk;  // iterations taken at a time, >= 1
-    int threads;    // 2..kMaxPoolThreads, the caller included
-    // The number of iterations that threads should not divide; `chunk` is a multiple of it. With 1,
-    // threads may share a cache line.
-    int64_t unit = 1;
-  };
+// The number of threads that a loop may use, of those of `executor` (null: the process's pool).
+// `max_threads` 0: no limit by the caller.
+inline int ThreadLimit(const Executor* executor, int max_threads) {
+  // A limit beyond the number of CPUs is the user's choice.
+  if (executor == nullptr) {
+    return max_threads > 0 ? std::min(max_threads, kMaxPoolThreads) : DefaultThreads();
+  }
+  const int most = std::clamp(executor->concurrency(), 1, kMaxPoolThreads);
+  return max_threads > 0 ? std::min(max_threads, most) : most;
+}
 
+class ThreadPool final : public Executor {
+ public:
   // The pool of this process. Never destroyed.
   static ThreadPool& Get();
 
-  // Runs `range` and returns true after its end; false, without running any of it, if another
-  // launch has the pool. Sets `*caller_iterations` to the number of iterations that the caller
-  // itself ran, in `*caller_nanoseconds`. Ends early if `*ctx.failed` is set.
-  bool TryRun(const KilnContext& ctx, const Range& range, int64_t* caller_iterations,
-              int64_t* caller_nanoseconds);
+  // A pool of up to `max_threads` threads, the callers of TryRun included; 0: as many as the
+  // process has CPUs. Starts them when they are first needed.
+  explicit ThreadPool(int max_threads);
+  // Ends and joins the threads. Requires that no launch uses the pool any more.
+  ~ThreadPool() override;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Whether all of the first `threads` threads are awake, as far as one can tell.
-  bool Awake(int threads) const;
+  // False if another launch has the pool, and in a forked child. Reports the caller's iterations.
+  bool TryRun(const KilnContext& ctx, const Range& range, int64_t* iterations,
+              int64_t* nanoseconds) override;
+  bool Awake(int threads) const override;
+  int concurrency() const override { return IsOfParent() ? 1 : concurrency_; }
+  bool has_own_threads() const override { return true; }
 
   // Threads started so far, the caller not counted.
   int started() const { return started_.load(std::memory_order_relaxed); }
@@ -66,8 +79,11 @@ class ThreadPool {
     std::atomic<uint32_t> parked{0};
   };
 
-  ThreadPool();
+  enum class Threads { kDetached, kJoined };
+  ThreadPool(Threads threads, int concurrency, int max_threads);
   static void ForgetInChild();
+  // Whether the pool was made before a fork: its threads are not in this process.
+  bool IsOfParent() const;
   void Start(int threads);
   void Wake(int threads);
   void WorkerLoop(int index, uint32_t seen_epoch);
@@ -85,6 +101,10 @@ class ThreadPool {
   std::atomic<int> parked_{0};
   std::atomic<int> started_{0};
   const int cpus_;
+  const int concurrency_, max_threads_;
+  const uint32_t generation_;  // of forks, at construction
+  const bool joins_;
+  std::vector<pthread_t> joined_;  // the threads to join
 
   // Written by the launch that owns the pool while the gate is closed and no worker
   // is inside; read by workers that entered.

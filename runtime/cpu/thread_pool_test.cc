@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -29,10 +32,10 @@ struct Launch {
     ctx.arguments = arguments;
     ctx.failed = &failed;
   }
-  bool Run(int threads, int64_t chunk, KilnTask task = &CountUp) {
-    ThreadPool::Range range{task, 0, static_cast<int64_t>(y.size()), chunk, threads};
+  bool Run(int threads, int64_t chunk, Executor& executor = ThreadPool::Get()) {
+    Executor::Range range{&CountUp, 0, static_cast<int64_t>(y.size()), chunk, threads};
     int64_t iterations, nanoseconds;
-    return ThreadPool::Get().TryRun(ctx, range, &iterations, &nanoseconds);
+    return executor.TryRun(ctx, range, &iterations, &nanoseconds);
   }
   bool AllAre(int32_t value) const {
     for (int32_t v : y) {
@@ -70,6 +73,69 @@ TEST(ThreadPoolTest, FailureEndsEarly) {
   launch.failed = 1;
   EXPECT_TRUE(launch.Run(2, 1));
   EXPECT_TRUE(launch.AllAre(0));
+}
+
+// The threads of this process once there are `expected`, or after a while: the system removes a
+// joined thread a moment later.
+int64_t ThreadsOfProcess(int64_t expected) {
+  int64_t count = 0;
+  for (int tries = 0; tries < 1000; ++tries) {
+    count = std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+    if (count == expected) break;
+    usleep(1000);
+  }
+  return count;
+}
+
+TEST(ThreadPoolTest, APoolsEndEndsItsThreads) {
+  const int64_t before = ThreadsOfProcess(0);
+  for (int i = 0; i < 30; ++i) {
+    ThreadPool pool(4);
+    EXPECT_EQ(pool.concurrency(), 4);
+    EXPECT_EQ(pool.started(), 0);
+    Launch launch(5000);
+    for (int k = 1; k <= i; ++k) {
+      ASSERT_TRUE(launch.Run(k % 5 + 2, 50, pool));
+      ASSERT_TRUE(launch.AllAre(k));
+    }
+    EXPECT_LE(pool.started(), 3);
+    if (i % 3 == 1) usleep(120);   // about to park
+    if (i % 3 == 2) usleep(2000);  // parked
+  }
+  EXPECT_EQ(ThreadsOfProcess(before), before);
+}
+
+TEST(ThreadPoolTest, PoolsRunAtTheSameTime) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      ThreadPool pool(2 + t);
+      Launch launch(3000);
+      for (int i = 1; i <= 200; ++i) wrong += !launch.Run(4, 50, pool) || !launch.AllAre(i);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPoolTest, APoolHasNoThreadsInAForkedChild) {
+  auto pool = std::make_unique<ThreadPool>(3);
+  Launch launch(5000);
+  ASSERT_TRUE(launch.Run(3, 50, *pool));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    const bool good = !launch.Run(3, 50, *pool) && !pool->Awake(2) && pool->concurrency() == 1 &&
+                      launch.AllAre(1);
+    pool.reset();
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(launch.Run(3, 50, *pool));
+  EXPECT_TRUE(launch.AllAre(2));
 }
 
 // Several threads use the pool while the process forks children.

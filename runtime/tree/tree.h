@@ -28,6 +28,7 @@
 
 namespace kiln {
 
+class Executor;
 struct TreeState;  // tree_node.h
 
 struct TreeOptions {
@@ -35,6 +36,9 @@ struct TreeOptions {
   std::vector<std::string> names;
   // The limit on root and cells; null: no limit.
   std::shared_ptr<MemoryBudget> budget;
+  // Runs the loops over the tree's cells, also those of launches. Outlives the tree. Null: the
+  // process's pool.
+  Executor* executor = nullptr;
 };
 
 enum class CellAccess {

@@ -47,7 +47,7 @@ double Milliseconds(const std::function<void()>& before, const std::function<voi
 }
 
 void ActivateSquare(Tree* tree, int node, int64_t size, int threads) {
-  ParallelFor(size, threads, [&](int64_t i) {
+  ParallelFor(nullptr, size, threads, [&](int64_t i) {
     int64_t at[kMaxIndices] = {i};
     for (at[1] = 0; at[1] < size; ++at[1]) {
       (void)tree->Locate(node, at, CellAccess::kWrite);

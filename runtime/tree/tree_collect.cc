@@ -62,7 +62,7 @@ void ForEachCell(const TreeState& tree, const CellBag& cells, uint64_t bytes, in
     return;
   }
   std::vector<std::unique_ptr<Found>> parts(pieces);
-  ParallelFor(static_cast<int64_t>(pieces), max_threads, [&](int64_t p) {
+  ParallelFor(tree.options.executor, static_cast<int64_t>(pieces), max_threads, [&](int64_t p) {
     // One Found per piece, joined afterwards, so that threads share no bags.
     parts[p] = std::make_unique<Found>(tree);
     const uint64_t end = std::min<uint64_t>(blocks.size(), (p + 1) * piece);

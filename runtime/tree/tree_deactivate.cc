@@ -47,17 +47,18 @@ class Deactivation {
   // Deactivates the recorded containers.
   void Finish() {
     piece_ends_.push_back(parts_.size());
-    ParallelFor(static_cast<int64_t>(piece_ends_.size()), 0, [this](int64_t p) {
-      // Bags of the piece's own: one lock per node and piece instead of one per cell.
-      std::vector<CellBag> taken(tree_.memory_nodes);
-      for (size_t i = p == 0 ? 0 : piece_ends_[p - 1]; i < piece_ends_[p]; ++i) {
-        Take(parts_[i], &taken);
-      }
-      for (const auto& node : tree_.sparse) {
-        if (node == nullptr || node->memory == nullptr) continue;
-        node->retired.Add(std::move(taken[node->memory_index]));
-      }
-    });
+    ParallelFor(tree_.options.executor, static_cast<int64_t>(piece_ends_.size()), 0,
+                [this](int64_t p) {
+                  // Bags of the piece's own: one lock per node and piece instead of one per cell.
+                  std::vector<CellBag> taken(tree_.memory_nodes);
+                  for (size_t i = p == 0 ? 0 : piece_ends_[p - 1]; i < piece_ends_[p]; ++i) {
+                    Take(parts_[i], &taken);
+                  }
+                  for (const auto& node : tree_.sparse) {
+                    if (node == nullptr || node->memory == nullptr) continue;
+                    node->retired.Add(std::move(taken[node->memory_index]));
+                  }
+                });
     parts_.clear();
     piece_ends_.clear();
     weight_ = 0;

@@ -127,11 +127,12 @@ class Scan {
     auto begin_of = [&](uint64_t piece) {
       return units_ / pieces * piece + std::min(piece, units_ % pieces);
     };
-    ParallelFor(static_cast<int64_t>(pieces), share ? max_threads_ : 1, [&](int64_t p) {
-      Counter counter;
-      Units(begin_of(p), begin_of(p + 1), &counter);
-      first[p + 1] = counter.count();
-    });
+    ParallelFor(node_.tree->options.executor, static_cast<int64_t>(pieces),
+                share ? max_threads_ : 1, [&](int64_t p) {
+                  Counter counter;
+                  Units(begin_of(p), begin_of(p + 1), &counter);
+                  first[p + 1] = counter.count();
+                });
     // first[p + 1] held the count of piece p; the sums turn counts into positions.
     for (uint64_t p = 0; p < pieces; ++p) first[p + 1] += first[p];
     const ElementMemory::Block block = memory->Take(first[pieces]);
@@ -139,11 +140,13 @@ class Scan {
     auto list = std::make_shared<Elements>(memory, block, first[pieces]);
     std::vector<uint64_t> written(pieces);
     const bool streaming = first[pieces] >= kStreamFrom;
-    ParallelFor(static_cast<int64_t>(pieces), share ? max_threads_ : 1, [&](int64_t p) {
-      Writer writer(list->elements() + first[p], list->elements() + first[p + 1], streaming);
-      Units(begin_of(p), begin_of(p + 1), &writer);
-      written[p] = writer.count();
-    });
+    ParallelFor(node_.tree->options.executor, static_cast<int64_t>(pieces),
+                share ? max_threads_ : 1, [&](int64_t p) {
+                  Writer writer(list->elements() + first[p], list->elements() + first[p + 1],
+                                streaming);
+                  Units(begin_of(p), begin_of(p + 1), &writer);
+                  written[p] = writer.count();
+                });
     CloseGaps(first, written, list.get());
     return list;
   }
@@ -167,14 +170,16 @@ class Scan {
   uint64_t TotalScanned() const {
     const uint64_t pieces = (containers_ + kPiece - 1) / kPiece;
     std::vector<uint64_t> scanned(pieces);
-    ParallelFor(static_cast<int64_t>(pieces), max_threads_, [&](int64_t p) {
-      int32_t at[kMaxIndices];
-      const uint64_t end = std::min(containers_, (p + 1) * kPiece);
-      for (uint64_t c = p * kPiece; c < end; ++c) {
-        uint8_t* container = Container(c, at);
-        scanned[p] += WithKind(node_, [&](auto kind) { return kind.Scanned(node_, container); });
-      }
-    });
+    ParallelFor(node_.tree->options.executor, static_cast<int64_t>(pieces), max_threads_,
+                [&](int64_t p) {
+                  int32_t at[kMaxIndices];
+                  const uint64_t end = std::min(containers_, (p + 1) * kPiece);
+                  for (uint64_t c = p * kPiece; c < end; ++c) {
+                    uint8_t* container = Container(c, at);
+                    scanned[p] +=
+                        WithKind(node_, [&](auto kind) { return kind.Scanned(node_, container); });
+                  }
+                });
     return std::accumulate(scanned.begin(), scanned.end(), uint64_t{0});
   }
 
