@@ -8,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "runtime/atomics_gate.h"
+#include "runtime/cpu/host_executor.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/failed.h"
 #include "runtime/grain.h"
@@ -48,10 +49,18 @@ struct Launched {
   std::atomic<uint64_t> tape_number = 0;
 };
 
+// Held while a hook runs. A launch that the hook makes must not wait for the application's threads:
+// one of them may be about to call a hook of this launch.
+struct HookLock {
+  explicit HookLock(Launched* launched) : lock(launched->mutex) {}
+  const std::lock_guard<std::mutex> lock;
+  const HostExecutor::Pause pause;
+};
+
 void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
   auto* launched = static_cast<Launched*>(ctx->launch);
   if (launched->hooks == nullptr || !launched->hooks->print) return;
-  std::lock_guard<std::mutex> lock(launched->mutex);
+  const HookLock lock(launched);
   launched->hooks->print(node, values, count);
 }
 
@@ -59,7 +68,7 @@ void Print(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t
 // the lock makes the hook finish before a later print begins.
 void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t* values) {
   auto* launched = static_cast<Launched*>(ctx->launch);
-  std::lock_guard<std::mutex> lock(launched->mutex);
+  const HookLock lock(launched);
   if (__atomic_exchange_n(ctx->failed, 1u, __ATOMIC_RELAXED) != 0) return;
   if (launched->hooks != nullptr && launched->hooks->fail) {
     launched->hooks->fail(node, values, count);
@@ -69,7 +78,7 @@ void Fail(const KilnContext* ctx, uint32_t node, uint32_t count, const uint64_t*
 // Records a failure of the runtime. As with failed asserts, the first one counts.
 void ReportError(const KilnContext* ctx, std::string_view text) {
   auto* launched = static_cast<Launched*>(ctx->launch);
-  std::lock_guard<std::mutex> lock(launched->mutex);
+  const HookLock lock(launched);
   if (__atomic_exchange_n(ctx->failed, 1u, __ATOMIC_RELAXED) != 0) return;
   if (launched->hooks != nullptr && launched->hooks->error) launched->hooks->error(text);
 }

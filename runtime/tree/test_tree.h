@@ -24,10 +24,11 @@ class TestTree : public TreeBuilder {
     return TreeBuilder::Place(parent, scalar);
   }
   std::unique_ptr<Tree> Make(std::shared_ptr<MemoryBudget> budget = nullptr,
-                             std::vector<std::string> names = {}) const {
+                             std::vector<std::string> names = {},
+                             Executor* executor = nullptr) const {
     auto layout = TreeLayout::Make(tree());
     EXPECT_TRUE(layout.ok()) << layout.status();
-    auto tree = Tree::Make(layout->shape(), {std::move(names), std::move(budget)});
+    auto tree = Tree::Make(layout->shape(), {std::move(names), std::move(budget), executor});
     EXPECT_TRUE(tree.ok()) << tree.error().text;
     return tree.ok() ? *std::move(tree) : nullptr;
   }

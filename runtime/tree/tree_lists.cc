@@ -239,7 +239,21 @@ class Lists {
   Lists(TreeState* tree, int max_threads) : tree_(*tree), max_threads_(max_threads) {}
 
   std::shared_ptr<const ElementList> Get(SparseNode* node, bool slices) {
-    ForkLockGuard guard(tree_.list_lock);
+    const Executor* const executor = tree_.options.executor;
+    if (executor == nullptr || executor->has_own_threads()) {
+      tree_.list_lock.Lock();
+    } else if (!tree_.list_lock.TryLock()) {
+      // The application decides what its threads do meanwhile: the lock's holder may wait for this
+      // thread, or be below on its stack.
+      return Fresh(node, slices);
+    }
+    std::shared_ptr<const ElementList> list = Current(node, slices);
+    tree_.list_lock.Unlock();
+    return list;
+  }
+
+ private:
+  std::shared_ptr<const ElementList> Current(SparseNode* node, bool slices) {
     // The marks are cleared before the scan. A change during the scan sets one again, and the next
     // list is new; clearing after it would lose that change.
     for (SparseNode* n = node; n != nullptr; n = n->parent) {
@@ -252,7 +266,6 @@ class Lists {
     return UpToDate(node, slices, /*step=*/false);
   }
 
- private:
   // `step`: built on the way to another list.
   std::shared_ptr<const ElementList> UpToDate(SparseNode* node, bool slices, bool step) {
     CachedList& cached = node->lists[slices ? 1 : 0];
@@ -263,7 +276,6 @@ class Lists {
       if (!step) tree_.lists_kept.fetch_add(1, std::memory_order_relaxed);
       return cached.list;
     }
-    KilnElement root = {tree_.root->data(), 0, 0, {}};
     std::shared_ptr<const ElementList> parents;
     if (node->parent != nullptr) {
       // Recursion of the depth of the tree. The parents' list stays cached: the next list of a
@@ -272,12 +284,30 @@ class Lists {
       if (parents == nullptr) return nullptr;
     }
     cached.list.reset();  // frees its memory for the new one
-    Scan scan(node, parents == nullptr ? &root : parents->data(),
-              parents == nullptr ? 1 : parents->size(), slices, max_threads_);
-    cached.list = scan.Run(tree_.element_memory);
-    tree_.lists_made.fetch_add(1, std::memory_order_relaxed);
+    cached.list = Make(node, slices, parents.get());
     cached.versions = std::move(versions);
     return cached.list;
+  }
+
+  // A list of its own, without the lock.
+  std::shared_ptr<const ElementList> Fresh(SparseNode* node, bool slices) {
+    std::shared_ptr<const ElementList> parents;
+    if (node->parent != nullptr) {
+      parents = Fresh(node->parent, /*slices=*/false);
+      if (parents == nullptr) return nullptr;
+    }
+    return Make(node, slices, parents.get());
+  }
+
+  // `parents`: the cells of the sparse node above; null: the root's cell.
+  std::shared_ptr<const ElementList> Make(SparseNode* node, bool slices,
+                                          const ElementList* parents) {
+    const KilnElement root = {tree_.root->data(), 0, 0, {}};
+    Scan scan(node, parents == nullptr ? &root : parents->data(),
+              parents == nullptr ? 1 : parents->size(), slices, max_threads_);
+    std::shared_ptr<const ElementList> list = scan.Run(tree_.element_memory);
+    tree_.lists_made.fetch_add(1, std::memory_order_relaxed);
+    return list;
   }
 
   TreeState& tree_;
