@@ -1,7 +1,9 @@
 #include "client_cpp/loaded_artifact.h"
 
+#include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client_cpp/runtime_status.h"
@@ -44,6 +46,15 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   return info;
 }
 
+// The user's own directories for short-lived files.
+std::vector<std::string> TemporaryDirectories() {
+  std::vector<std::string> directories;
+  for (const char* variable : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    if (const char* path = std::getenv(variable); path != nullptr) directories.emplace_back(path);
+  }
+  return directories;
+}
+
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
                                         const EntryView& entry) {
   if (!kernel.ok()) {
@@ -83,7 +94,8 @@ absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
   const std::string_view payload(entry.payload.data(), entry.payload.size());
-  return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info)), entry);
+  return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),
+                  entry);
 }
 
 }  // namespace kiln

@@ -27,9 +27,10 @@ class Cpu final : public Device {
                                                        KernelInfo info) override {
     return LoadedKernel::FromFile(path, std::move(info));
   }
-  Result<std::shared_ptr<const LoadedKernel>> LoadBytes(std::string_view payload,
-                                                        KernelInfo info) override {
-    return LoadedKernel::FromBytes(payload, std::move(info));
+  Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
+      std::string_view payload, KernelInfo info,
+      const std::vector<std::string>& directories) override {
+    return LoadedKernel::FromBytes(payload, std::move(info), directories);
   }
 
   Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override {

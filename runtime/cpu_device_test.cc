@@ -12,7 +12,7 @@ TEST(CpuDeviceTest, LoadsAndLaunches) {
   KernelInfo info = TestInfo();
   AddSerial(&info, "add_one");
   EXPECT_EQ(CpuDevice().target(), info.target);
-  auto from_bytes = CpuDevice().LoadBytes(TestKernelBytes(), info);
+  auto from_bytes = CpuDevice().LoadBytes(TestKernelBytes(), info, {});
   auto from_file = CpuDevice().LoadFile(kTestKernelPath, info);
   ASSERT_TRUE(from_bytes.ok() && from_file.ok());
   for (const auto& kernel : {*from_bytes, *from_file}) {
@@ -21,7 +21,7 @@ TEST(CpuDeviceTest, LoadsAndLaunches) {
     EXPECT_EQ(result, 42u);
   }
   info.target = Target::Cuda(90);
-  EXPECT_EQ(CpuDevice().LoadBytes(TestKernelBytes(), info).error().code,
+  EXPECT_EQ(CpuDevice().LoadBytes(TestKernelBytes(), info, {}).error().code,
             ErrorCode::kFailedPrecondition);
 }
 

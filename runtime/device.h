@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/artifact/target.h"
 #include "runtime/kernel_info.h"
@@ -32,11 +33,11 @@ class Device {
   // The best target whose code the device runs.
   virtual Target target() const = 0;
 
-  // --- Code: as LoadedKernel::FromFile and FromBytes
+  // --- Code: as LoadedKernel::FromFile and FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
                                                                KernelInfo info) = 0;
-  virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(std::string_view payload,
-                                                                KernelInfo info) = 0;
+  virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
+      std::string_view payload, KernelInfo info, const std::vector<std::string>& directories) = 0;
 
   // --- Memory. Copies and fills come after the launches before them and before those after them.
   // Zeroed memory for fields; ResourceExhausted names the size if there is none.

@@ -36,10 +36,6 @@ std::string Hex(uint64_t value) {
 // instruction, and the loader's error about a library does not tell a damaged entry from an old
 // machine.
 Result<> CheckTarget(const KernelInfo& info) {
-  if (info.runtime_abi != RuntimeAbi()) {
-    return Error{ErrorCode::kFailedPrecondition, "made for runtime ABI " + Hex(info.runtime_abi) +
-                                                     ", this is " + Hex(RuntimeAbi())};
-  }
   if (!HostTarget().Runs(info.target)) {
     return Error{ErrorCode::kFailedPrecondition,
                  "made for " + (info.target.empty() ? "no known target" : info.target.text()) +
@@ -50,6 +46,21 @@ Result<> CheckTarget(const KernelInfo& info) {
                  "needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
   }
   return {};
+}
+
+Result<> CheckAbiAndTarget(const KernelInfo& info) {
+  if (info.runtime_abi != RuntimeAbi()) {
+    return Error{ErrorCode::kFailedPrecondition, "made for runtime ABI " + Hex(info.runtime_abi) +
+                                                     ", this is " + Hex(RuntimeAbi())};
+  }
+  return CheckTarget(info);
+}
+
+// Null if the loader refuses the file; dlerror() then says why.
+std::shared_ptr<void> Open(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  return {library, [](void* open) { dlclose(open); }};
 }
 
 // A path to descriptor `fd` that was never used before: the loader identifies libraries by path,
@@ -94,21 +105,21 @@ bool IsNoExec(const std::string& path) {
 
 // For systems on which anonymous files may not be executed (vm.memfd_noexec): a file that is
 // deleted once it is mapped.
-Result<void*> OpenByTempFile(std::string_view payload) {
-  const char* runtime_dir = std::getenv("XDG_RUNTIME_DIR");
-  const char* tmp_dir = std::getenv("TMPDIR");
+Result<std::shared_ptr<void>> OpenByTempFile(std::string_view payload,
+                                             std::vector<std::string> directories) {
+  directories.insert(directories.end(), {"/tmp", "/dev/shm", "/var/tmp"});
   std::string why = "no directory that files may be executed from";
-  for (const char* dir : {runtime_dir, tmp_dir, "/tmp", "/dev/shm", "/var/tmp"}) {
-    if (dir == nullptr || IsNoExec(dir)) continue;
+  for (const std::string& directory : directories) {
+    if (IsNoExec(directory)) continue;
     Closer file;
-    std::string path = std::string(dir) + "/kiln-XXXXXX";
+    std::string path = directory + "/kiln-XXXXXX";
     file.fd = mkostemp(path.data(), O_CLOEXEC);
     if (file.fd < 0) continue;
     file.path = path;
     const Result<> written = WriteAll(file.fd, payload);
     // Unlinks only now, so that the loader never sees the name used twice.
-    void* handle = written.ok() ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (handle != nullptr) return handle;
+    std::shared_ptr<void> library = written.ok() ? Open(path) : nullptr;
+    if (library != nullptr) return library;
     why = written.ok() ? dlerror() : written.error().text;
   }
   return Error{ErrorCode::kUnavailable, "cannot load a kernel: " + why};
@@ -158,8 +169,9 @@ int TreeSlot(const KernelInfo& info, uint32_t tree) {
 }
 
 template <typename Function>
-Result<> Find(void* handle, const std::string& symbol, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(handle, symbol.c_str()));
+Result<> FindFunction(const std::function<void*(const std::string&)>& find,
+                      const std::string& symbol, Function* function) {
+  *function = reinterpret_cast<Function>(find(symbol));
   if (*function != nullptr) return {};
   return Error{ErrorCode::kDataLoss, "the artifact has no '" + symbol + "'"};
 }
@@ -168,11 +180,10 @@ Result<> Find(void* handle, const std::string& symbol, Function* function) {
 
 uint64_t RuntimeAbi() { return kRuntimeAbi; }
 
-LoadedKernel::~LoadedKernel() { dlclose(handle_); }
-
-Result<> LoadedKernel::BindFinish(void* handle, const TaskInfo& task, BoundTask* bound) {
+Result<> LoadedKernel::BindFinish(const Find& find, const TaskInfo& task, BoundTask* bound) {
   if (task.finish_symbol.empty()) return {};
-  if (Result<> found = Find(handle, task.finish_symbol, &bound->finish); !found.ok()) return found;
+  if (Result<> found = FindFunction(find, task.finish_symbol, &bound->finish); !found.ok())
+    return found;
   bound->partial_bytes = task.partial_bytes;
   bound->grain = static_cast<int64_t>(std::clamp<uint64_t>(task.grain, 1, kMaxIterations));
   // The pool and the measurements go on to see one task with `run` and `alone`. Only these two
@@ -185,7 +196,7 @@ Result<> LoadedKernel::BindFinish(void* handle, const TaskInfo& task, BoundTask*
 // Resolves a task's symbols once, so that a launch makes no look-ups. The description may come from
 // a damaged or foreign entry: unknown kinds, missing symbols and absurd numbers must not crash
 // here.
-Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const TaskInfo& task,
+Result<> LoadedKernel::BindTask(const Find& find, const KernelInfo& info, const TaskInfo& task,
                                 BoundTask* bound) {
   if (!IsKnown(task.kind)) {
     return Error{ErrorCode::kUnimplemented,
@@ -209,50 +220,63 @@ Result<> LoadedKernel::BindTask(void* handle, const KernelInfo& info, const Task
   bound->cost.Expect(std::min<uint32_t>(task.cost, 1u << 25));
   // The runtime itself implements these tasks; they have no code.
   if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return {};
-  if (Result<> found = Find(handle, task.symbol, &bound->run); !found.ok()) return found;
+  if (Result<> found = FindFunction(find, task.symbol, &bound->run); !found.ok()) return found;
   if (!task.alone_symbol.empty()) {
-    if (Result<> found = Find(handle, task.alone_symbol, &bound->alone); !found.ok()) return found;
+    if (Result<> found = FindFunction(find, task.alone_symbol, &bound->alone); !found.ok())
+      return found;
   }
-  if (Result<> finish = BindFinish(handle, task, bound); !finish.ok()) return finish;
+  if (Result<> finish = BindFinish(find, task, bound); !finish.ok()) return finish;
   if (bound->serial || bound->tree_slot >= 0 || task.constant_bounds) return {};
-  return Find(handle, task.bounds_symbol, &bound->bounds);
+  return FindFunction(find, task.bounds_symbol, &bound->bounds);
 }
 
-Loaded LoadedKernel::Bind(void* handle, KernelInfo info) {
-  // Owns the handle before anything can fail, so that an error closes the library.
-  std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(handle));
+Loaded LoadedKernel::Bind(std::shared_ptr<const void> owner, KernelInfo info, const Find& find) {
+  std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(std::move(owner)));
   kernel->tasks_ = std::vector<BoundTask>(info.tasks.size());
   for (size_t i = 0; i < info.tasks.size(); ++i) {
-    const Result<> bound = BindTask(handle, info, info.tasks[i], &kernel->tasks_[i]);
+    const Result<> bound = BindTask(find, info, info.tasks[i], &kernel->tasks_[i]);
     if (!bound.ok()) return bound.error();
   }
   kernel->info_ = std::move(info);
   return std::shared_ptr<const LoadedKernel>(std::move(kernel));
 }
 
-Loaded LoadedKernel::FromFile(const std::string& path, KernelInfo info) {
-  if (const Result<> fits = CheckTarget(info); !fits.ok()) return fits.error();
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return LoadError(path, dlerror());
-  return Bind(handle, std::move(info));
+Loaded LoadedKernel::BindLibrary(std::shared_ptr<void> library, KernelInfo info) {
+  void* const handle = library.get();
+  return Bind(std::move(library), std::move(info),
+              [handle](const std::string& symbol) { return dlsym(handle, symbol.c_str()); });
 }
 
-Loaded LoadedKernel::FromBytes(std::string_view payload, KernelInfo info) {
-  if (const Result<> fits = CheckTarget(info); !fits.ok()) return fits.error();
+Loaded LoadedKernel::FromFile(const std::string& path, KernelInfo info) {
+  if (const Result<> fits = CheckAbiAndTarget(info); !fits.ok()) return fits.error();
+  std::shared_ptr<void> library = Open(path);
+  if (library == nullptr) return LoadError(path, dlerror());
+  return BindLibrary(std::move(library), std::move(info));
+}
+
+Loaded LoadedKernel::FromBytes(std::string_view payload, KernelInfo info,
+                               const std::vector<std::string>& directories) {
+  if (const Result<> fits = CheckAbiAndTarget(info); !fits.ok()) return fits.error();
   Closer file;
   file.fd = memfd_create("kiln", MFD_CLOEXEC);
   if (file.fd >= 0) {
     if (const Result<> written = WriteAll(file.fd, payload); !written.ok()) return written.error();
     const std::string path = UniquePath(file.fd);
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) return Bind(handle, std::move(info));
+    std::shared_ptr<void> library = Open(path);
+    if (library != nullptr) return BindLibrary(std::move(library), std::move(info));
     // Only a refused mapping is worth the second attempt; damaged bytes stay damaged.
     Error error = LoadError(path, dlerror());
     if (error.code != ErrorCode::kUnavailable) return error;
   }
-  const Result<void*> handle = OpenByTempFile(payload);
-  if (!handle.ok()) return handle.error();
-  return Bind(*handle, std::move(info));
+  Result<std::shared_ptr<void>> library = OpenByTempFile(payload, directories);
+  if (!library.ok()) return library.error();
+  return BindLibrary(*std::move(library), std::move(info));
+}
+
+Loaded LoadedKernel::FromFunctions(std::shared_ptr<const void> owner, KernelInfo info,
+                                   const Find& find) {
+  if (const Result<> fits = CheckTarget(info); !fits.ok()) return fits.error();
+  return Bind(std::move(owner), std::move(info), find);
 }
 
 }  // namespace kiln

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/abi.h"
@@ -54,10 +55,16 @@ class LoadedKernel {
   // is not a kernel.
   static Result<std::shared_ptr<const LoadedKernel>> FromFile(const std::string& path,
                                                               KernelInfo info);
-  // Loads from memory, through an anonymous file.
-  static Result<std::shared_ptr<const LoadedKernel>> FromBytes(std::string_view payload,
-                                                               KernelInfo info);
-  ~LoadedKernel();
+  // Loads from memory, through an anonymous file. Where systems do not execute those, through a
+  // file in the first suitable one of `directories`, /tmp, /dev/shm and /var/tmp.
+  static Result<std::shared_ptr<const LoadedKernel>> FromBytes(
+      std::string_view payload, KernelInfo info, const std::vector<std::string>& directories = {});
+  // Takes functions that are in memory already: `find` returns that of a symbol, null if there is
+  // none. `owner` keeps them there. The same errors, but the caller has checked the ABI: of
+  // exported modules, which outlive builds, it is another number than info.runtime_abi.
+  static Result<std::shared_ptr<const LoadedKernel>> FromFunctions(
+      std::shared_ptr<const void> owner, KernelInfo info,
+      const std::function<void*(const std::string& symbol)>& find);
 
   const KernelInfo& info() const { return info_; }
 
@@ -122,18 +129,23 @@ class LoadedKernel {
   static void RunOnTree(const BoundTask& task, KilnContext* ctx, int max_threads,
                         std::shared_ptr<const ElementList>* list);
 
-  explicit LoadedKernel(void* handle) : handle_(handle) {}
-  static Result<std::shared_ptr<const LoadedKernel>> Bind(void* handle, KernelInfo info);
+  using Find = std::function<void*(const std::string& symbol)>;
+
+  explicit LoadedKernel(std::shared_ptr<const void> owner) : owner_(std::move(owner)) {}
+  static Result<std::shared_ptr<const LoadedKernel>> Bind(std::shared_ptr<const void> owner,
+                                                          KernelInfo info, const Find& find);
+  static Result<std::shared_ptr<const LoadedKernel>> BindLibrary(std::shared_ptr<void> library,
+                                                                 KernelInfo info);
   // The entry points (KilnTask) of tasks with partial results.
   static void RunPiece(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
   static void RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
-  static Result<> BindTask(void* handle, const KernelInfo& info, const TaskInfo& task,
+  static Result<> BindTask(const Find& find, const KernelInfo& info, const TaskInfo& task,
                            BoundTask* bound);
-  static Result<> BindFinish(void* handle, const TaskInfo& task, BoundTask* bound);
+  static Result<> BindFinish(const Find& find, const TaskInfo& task, BoundTask* bound);
 
   KernelInfo info_;
   std::vector<BoundTask> tasks_;
-  void* handle_;  // from dlopen; owned
+  std::shared_ptr<const void> owner_;  // keeps the code mapped
 };
 
 }  // namespace kiln

@@ -317,6 +317,42 @@ TEST(LoadedKernelTest, LaunchesOnAPool) {
   EXPECT_EQ(pool.started(), 2);
 }
 
+void AddTwo(const KilnContext* c, int64_t, int64_t, int32_t) {
+  c->results[0] = c->arguments[0] + 2;
+}
+
+TEST(LoadedKernelTest, TakesFunctionsFromElsewhere) {
+  KernelInfo info = TestInfo();
+  info.runtime_abi = 0;  // the caller's to check
+  AddSerial(&info, "add_two");
+  const auto find = [](const std::string& symbol) {
+    return symbol == "add_two" ? reinterpret_cast<void*>(&AddTwo) : nullptr;
+  };
+  auto owner = std::make_shared<int>();
+  auto kernel = LoadedKernel::FromFunctions(owner, info, find);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().text;
+  EXPECT_EQ(owner.use_count(), 2);
+  const uint64_t argument = 40;
+  uint64_t result = 0;
+  EXPECT_TRUE((*kernel)->Launch(&argument, &result));
+  EXPECT_EQ(result, 42u);
+  *kernel = nullptr;
+  EXPECT_EQ(owner.use_count(), 1);
+
+  KernelInfo absent = info;
+  AddSerial(&absent, "absent");
+  EXPECT_EQ(LoadedKernel::FromFunctions(owner, absent, find).error().code, ErrorCode::kDataLoss);
+  KernelInfo other_target = info;
+  other_target.target = Target();
+  EXPECT_EQ(LoadedKernel::FromFunctions(owner, other_target, find).error().code,
+            ErrorCode::kFailedPrecondition);
+  KernelInfo newer = info;
+  newer.needs = {{"libmvec.so.1", "GLIBC_2.99"}};
+  EXPECT_EQ(LoadedKernel::FromFunctions(owner, newer, find).error().code,
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 TEST(LoadedKernelTest, DrawsTheGivenNumber) {
   KernelInfo info = TestInfo();
   info.draws = true;
