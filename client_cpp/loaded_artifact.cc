@@ -9,6 +9,7 @@
 #include "client_cpp/runtime_status.h"
 #include "common/artifact/target_proto.h"
 #include "runtime/cpu_device.h"
+#include "runtime/thread_tape.h"
 
 namespace kiln {
 namespace {
@@ -55,6 +56,13 @@ std::vector<std::string> TemporaryDirectories() {
   return directories;
 }
 
+// Before each kernel, so that a program may set the variable as long as it has made no gradient.
+void SetTapeLimit() {
+  const char* megabytes = std::getenv("KILN_TAPE_MB");
+  ThreadTape::SetDefaultLimit(
+      megabytes == nullptr ? 0 : uint64_t{std::strtoull(megabytes, nullptr, 10)} << 20);
+}
+
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
                                         const EntryView& entry) {
   if (!kernel.ok()) {
@@ -89,10 +97,12 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
 }
 
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
+  SetTapeLimit();
   return WithInfo(CpuDevice().LoadFile(path, KernelInfoOf(entry.info)), entry);
 }
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
+  SetTapeLimit();
   const std::string_view payload(entry.payload.data(), entry.payload.size());
   return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),
                   entry);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 
 namespace kiln {
 namespace {
@@ -13,13 +12,9 @@ namespace {
 // An empty tape keeps this much memory for the next launch.
 constexpr uint64_t kKept = uint64_t{64} << 20;
 
-std::atomic<uint64_t> given_limit{0};  // 0: none
+std::atomic<uint64_t> given_limit{0}, given_default{0};  // 0: none
 
-uint64_t DefaultLimit() {
-  if (const char* set = std::getenv("KILN_TAPE_MB")) {
-    const uint64_t megabytes = std::strtoull(set, nullptr, 10);
-    if (megabytes > 0) return megabytes << 20;
-  }
+uint64_t ShareOfMachine() {
   const auto pages = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4 / cpus;
@@ -38,12 +33,18 @@ uint64_t ThreadTape::NextLaunch() {
 }
 
 uint64_t ThreadTape::Limit() {
-  static const uint64_t by_default = DefaultLimit();
+  static const uint64_t share = ShareOfMachine();
   const uint64_t given = given_limit.load(std::memory_order_relaxed);
-  return given > 0 ? given : by_default;
+  if (given > 0) return given;
+  const uint64_t by_default = given_default.load(std::memory_order_relaxed);
+  return by_default > 0 ? by_default : share;
 }
 
 void ThreadTape::SetLimit(uint64_t bytes) { given_limit.store(bytes, std::memory_order_relaxed); }
+
+void ThreadTape::SetDefaultLimit(uint64_t bytes) {
+  given_default.store(bytes, std::memory_order_relaxed);
+}
 
 ThreadTape::~ThreadTape() { Release(); }
 

@@ -30,11 +30,12 @@ class ThreadTape {
   uint8_t* Top(uint64_t bytes) { return memory_ + used_ - bytes; }
   void Pop(uint64_t bytes);
 
-  // The most bytes of a tape: what SetLimit said, or else KILN_TAPE_MB, or else a quarter of the
-  // machine's memory, shared by a thread for each of its CPUs.
+  // The most bytes of a tape: what SetLimit said, or else SetDefaultLimit, or else a quarter of
+  // the machine's memory, shared by a thread for each of its CPUs.
   static uint64_t Limit();
-  // Sets the limit for launches to come; 0: the default. Thread-safe.
+  // Set the limit and the default for launches to come; 0: none. Thread-safe.
   static void SetLimit(uint64_t bytes);
+  static void SetDefaultLimit(uint64_t bytes);
 
  private:
   void Reserve();

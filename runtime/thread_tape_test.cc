@@ -8,7 +8,19 @@ namespace kiln {
 namespace {
 
 constexpr uint64_t kMegabyte = 1 << 20;
-constexpr uint64_t kLimit = 80 * kMegabyte;  // as the BUILD file sets it
+constexpr uint64_t kLimit = 80 * kMegabyte;
+
+// Before the tests: a tape keeps the limit that it began with until its next launch.
+const bool is_set = (ThreadTape::SetDefaultLimit(kLimit), true);
+
+TEST(ThreadTape, HasAShareOfTheMachineByDefault) {
+  EXPECT_TRUE(is_set);
+  EXPECT_EQ(ThreadTape::Limit(), kLimit);
+  ThreadTape::SetDefaultLimit(0);
+  EXPECT_GT(ThreadTape::Limit(), 0u);
+  EXPECT_NE(ThreadTape::Limit(), kLimit);
+  ThreadTape::SetDefaultLimit(kLimit);
+}
 
 TEST(ThreadTape, IsAStack) {
   ThreadTape tape;

@@ -79,6 +79,15 @@ def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
     assert not [f for f in ours if any(i in f.read_text() for i in inside)]
 
 
+def test_the_runtime_reads_no_environment():
+    """Programs that embed it decide for themselves what their environment means."""
+    files = [f for f in (ROOT / "runtime").rglob("*") if f.suffix in (".h", ".cc")]
+    shipped = [f for f in files if not f.name.endswith("_test.cc")]
+    assert len(shipped) > 50
+    reading = re.compile(r"\b(secure_)?getenv\b|\benviron\b")
+    assert not [f for f in shipped if reading.search(f.read_text())]
+
+
 @pytest.mark.parametrize(
     "rooms",
     [
