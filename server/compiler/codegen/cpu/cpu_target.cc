@@ -219,7 +219,7 @@ absl::Status CpuTarget::Optimize(llvm::Module& module, llvm::ArrayRef<std::strin
 
 absl::StatusOr<codegen::Target::Linked> CpuTarget::Link(llvm::ArrayRef<char> object) {
   Linked linked;
-  ASSIGN_OR_RETURN(linked.payload, LinkSharedObject(object));
+  ASSIGN_OR_RETURN(linked.payload, LinkSharedObject({{object.data(), object.size()}}));
   // So that a machine with an older libc can refuse the entry before it loads it.
   ASSIGN_OR_RETURN(linked.needs, NeededVersions(linked.payload));
   return linked;

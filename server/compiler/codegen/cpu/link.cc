@@ -1,117 +1,27 @@
 #include "server/compiler/codegen/cpu/link.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <deque>
 #include <iterator>
-#include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "lld/Common/CommonLinkerContext.h"
-#include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Object/ELF.h"
-#include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "server/compiler/codegen/cpu/elf_symbols.h"
 #include "server/compiler/codegen/cpu/glibc_stubs.h"
-
-LLD_HAS_DRIVER(elf)
+#include "server/compiler/codegen/cpu/memory_file.h"
+#include "server/compiler/codegen/cpu/run_lld.h"
 
 namespace kiln::cpu {
 namespace {
-
-using ElfFile = llvm::object::ELF64LEFile;
-
-// An anonymous file that LLD knows by path.
-class MemoryFile {
- public:
-  // Opened by LLD through /proc, which needs no rights to any directory.
-  explicit MemoryFile(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}
-  ~MemoryFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int fd() const { return fd_; }
-  std::string path() const { return absl::StrCat("/proc/self/fd/", fd_); }
-
-  absl::Status Write(llvm::ArrayRef<char> bytes) {
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t n = write(fd_, bytes.data() + done, bytes.size() - done);
-      if (n < 0) return absl::ErrnoToStatus(errno, "writing a memory file");
-      done += n;
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::string> Read() const {
-    struct stat info;
-    if (fstat(fd_, &info) != 0) return absl::ErrnoToStatus(errno, "a memory file");
-    std::string bytes(static_cast<size_t>(info.st_size), '\0');
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t n =
-          pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-      if (n <= 0) return absl::ErrnoToStatus(errno, "reading a memory file");
-      done += n;
-    }
-    return bytes;
-  }
-
- private:
-  int fd_;
-};
-
-// While it lives, the process's standard output is `file`. LLD writes to a path only through a
-// second file that it renames, or to a pipe that a thread would have to read; a confined worker
-// has neither directories nor threads.
-class StandardOutput {
- public:
-  explicit StandardOutput(const MemoryFile& file)
-      // Above the standard descriptors: if one of those is closed, dup would give its number.
-      : own_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
-    llvm::outs().flush();
-    std::fflush(stdout);
-    // After the flushes: what was printed before belongs to the real output.
-    replaced_ = dup2(file.fd(), STDOUT_FILENO) >= 0;
-  }
-  ~StandardOutput() { Restore().IgnoreError(); }
-  StandardOutput(const StandardOutput&) = delete;
-  StandardOutput& operator=(const StandardOutput&) = delete;
-
-  // Says whether all that LLD wrote is in the file.
-  absl::Status Restore() {
-    if (!replaced_) return absl::ResourceExhaustedError("no descriptor for the linker's output");
-    llvm::outs().flush();
-    const std::error_code error = llvm::outs().error();
-    llvm::outs().clear_error();  // which would end the process at its exit
-    replaced_ = false;
-    // It was closed before, and is so again.
-    if (own_ < 0) {
-      close(STDOUT_FILENO);
-    } else {
-      dup2(own_, STDOUT_FILENO);
-      close(own_);
-    }
-    if (!error) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat("the linker's output: ", error.message()));
-  }
-
- private:
-  const int own_;
-  bool replaced_ = false;
-};
 
 // The library of a function that generated code calls: vector functions have names of the vector
 // function ABI, LLVM makes calls of memcpy and the like, and all others are math functions.
@@ -130,10 +40,6 @@ std::string PathOf(const char* library) {
   return library;
 }
 
-absl::Status FromLlvm(llvm::Error error) {
-  return absl::InternalError(llvm::toString(std::move(error)));
-}
-
 // Where LLD finds the symbols of a library. It reads the whole symbol table, so a library of which
 // the object needs nothing is not even named.
 enum class Source { kNone, kStub, kMachine };
@@ -146,29 +52,37 @@ Source SourceOf(Library library, llvm::StringRef symbol) {
   return listed ? Source::kStub : Source::kMachine;
 }
 
-// Of the symbols to which the object refers and which it does not define.
-absl::StatusOr<Sources> SourcesFor(llvm::ArrayRef<char> object) {
-  auto file = ElfFile::create(llvm::StringRef(object.data(), object.size()));
-  if (!file) return FromLlvm(file.takeError());
-  auto sections = file->sections();
-  if (!sections) return FromLlvm(sections.takeError());
+// Of the symbols to which the objects refer and which they do not define.
+absl::StatusOr<Sources> SourcesFor(Objects objects) {
+  llvm::StringSet<> defined, undefined;
+  for (const llvm::StringRef object : objects) {
+    ASSIGN_OR_RETURN(const ElfSymbols symbols, SymbolsOf(object));
+    for (const std::string& name : symbols.defined) defined.insert(name);
+    for (const std::string& name : symbols.undefined) undefined.insert(name);
+  }
   Sources sources{};  // most kernels need none of the three
-  for (const auto& section : *sections) {
-    if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
-    auto symbols = file->symbols(&section);
-    auto strings = file->getStringTableForSymtab(section);
-    if (!symbols) return FromLlvm(symbols.takeError());
-    if (!strings) return FromLlvm(strings.takeError());
-    for (const auto& symbol : *symbols) {
-      if (symbol.st_shndx != llvm::ELF::SHN_UNDEF) continue;
-      auto name = symbol.getName(*strings);
-      if (!name) return FromLlvm(name.takeError());
-      if (name->empty()) continue;
-      const Library library = LibraryOf(*name);
-      sources[library] = std::max(sources[library], SourceOf(library, *name));
-    }
+  for (const llvm::StringRef name : undefined.keys()) {
+    if (defined.contains(name)) continue;
+    const Library library = LibraryOf(name);
+    sources[library] = std::max(sources[library], SourceOf(library, name));
   }
   return sources;
+}
+
+// Writes the objects to a file that LLD takes whole: an archive if there are several, since a
+// process has few descriptors.
+absl::Status WriteObjects(Objects objects, MemoryFile* file) {
+  if (objects.size() == 1) return file->Write(objects[0]);
+  std::vector<llvm::NewArchiveMember> members;
+  members.reserve(objects.size());
+  for (const llvm::StringRef object : objects) {
+    members.emplace_back(llvm::MemoryBufferRef(object, "object"));
+  }
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab,
+                                            llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                            /*Thin=*/false);
+  if (!archive) return FromLlvm(archive.takeError());
+  return file->Write((*archive)->getBuffer());
 }
 
 // "GLIBC_2.9" before "GLIBC_2.35".
@@ -188,47 +102,35 @@ bool VersionLess(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-absl::StatusOr<std::string> LinkSharedObject(llvm::ArrayRef<char> object) {
-  ASSIGN_OR_RETURN(const Sources sources, SourcesFor(object));
-  MemoryFile input("object"), output("code");
-  RETURN_IF_ERROR(input.Write(object));
-  const std::string in = input.path();
+absl::StatusOr<std::string> LinkSharedObject(Objects objects, const std::string& exported) {
+  ASSIGN_OR_RETURN(const Sources sources, SourcesFor(objects));
+  MemoryFile input("objects"), script("exports");
+  RETURN_IF_ERROR(WriteObjects(objects, &input));
+  // -znow resolves symbols at load, so that a missing one is an error there and not within a
+  // launch. Entries are found by key, so there is no build id.
+  std::vector<std::string> arguments = {
+      "-shared",     "-znow",       "--no-undefined",  "--hash-style=gnu", "--build-id=none",
+      "--strip-all", "--as-needed", "--whole-archive", input.path(),       "--no-whole-archive"};
+  if (!exported.empty()) {
+    RETURN_IF_ERROR(script.Write(absl::StrCat("{ global: ", exported, "; local: *; };")));
+    arguments.push_back(absl::StrCat("--version-script=", script.path()));
+  }
   std::deque<MemoryFile> stubs;
-  std::vector<std::string> libraries;
   for (const Library library : {kLibm, kLibmvec, kLibc}) {
     const GlibcStub& stub = kGlibcStubs[library];
-    if (sources[library] == Source::kMachine) libraries.push_back(PathOf(stub.library));
+    if (sources[library] == Source::kMachine) arguments.push_back(PathOf(stub.library));
     if (sources[library] != Source::kStub) continue;
     MemoryFile& file = stubs.emplace_back(stub.library);
-    RETURN_IF_ERROR(file.Write(stub.bytes));
-    libraries.push_back(file.path());
+    RETURN_IF_ERROR(file.Write({stub.bytes.data(), stub.bytes.size()}));
+    arguments.push_back(file.path());
   }
-  // -znow resolves symbols at load, so that a missing one is an error there and not within a
-  // launch. One thread, because a confined worker may start none. Entries are found by key, so
-  // there is no build id.
-  std::vector<const char*> arguments = {"ld.lld",
-                                        "-shared",
-                                        "-znow",
-                                        "--no-undefined",
-                                        "--hash-style=gnu",
-                                        "--build-id=none",
-                                        "--threads=1",
-                                        "--strip-all",
-                                        "--as-needed",
-                                        "-o",
-                                        "-",
-                                        in.c_str()};
-  for (const std::string& path : libraries) arguments.push_back(path.c_str());
-  std::string messages;
-  llvm::raw_string_ostream stream(messages);
-  StandardOutput standard_output(output);
-  const bool linked = lld::elf::link(arguments, stream, stream, /*exitEarly=*/false,
-                                     /*disableOutput=*/false);
-  lld::CommonLinkerContext::destroy();  // LLD keeps its state until told
-  const absl::Status written = standard_output.Restore();
-  if (!linked) return absl::InternalError(absl::StrCat("LLD: ", messages));
-  RETURN_IF_ERROR(written);
-  return output.Read();
+  return RunLld(arguments);
+}
+
+absl::StatusOr<std::string> LinkObject(Objects objects) {
+  MemoryFile input("objects");
+  RETURN_IF_ERROR(WriteObjects(objects, &input));
+  return RunLld({"-r", "--build-id=none", "--whole-archive", input.path()});
 }
 
 absl::StatusOr<std::map<std::string, std::string>> NeededVersions(const std::string& payload) {
