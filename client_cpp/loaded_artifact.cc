@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client_cpp/runtime_status.h"
 #include "common/artifact/target_proto.h"
+#include "common/base/status_macros.h"
 #include "runtime/cpu_device.h"
 #include "runtime/thread_tape.h"
 
@@ -63,6 +64,14 @@ void SetTapeLimit() {
       megabytes == nullptr ? 0 : uint64_t{std::strtoull(megabytes, nullptr, 10)} << 20);
 }
 
+// The loader's message about an object file would tell nobody what it is.
+absl::Status CheckIsLoadable(const EntryView& entry) {
+  if (!entry.info.relocatable()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("kernel '", entry.info.kernel(),
+                   "': its code is an object to be linked into a module, which cannot be run"));
+}
+
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
                                         const EntryView& entry) {
   if (!kernel.ok()) {
@@ -97,11 +106,13 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
 }
 
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
+  RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
   return WithInfo(CpuDevice().LoadFile(path, KernelInfoOf(entry.info)), entry);
 }
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
+  RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
   const std::string_view payload(entry.payload.data(), entry.payload.size());
   return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),

@@ -21,7 +21,8 @@ struct LoadedArtifact {
 KernelInfo KernelInfoOf(const proto::ArtifactInfo& info);
 
 // Load the code of a checked entry: from the file `path` that holds the entry, or from its bytes.
-// Errors are those of LoadedKernel::FromFile and FromBytes.
+// Errors are those of LoadedKernel::FromFile and FromBytes, and InvalidArgument for the objects of
+// modules (ArtifactInfo.relocatable).
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry);
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry);
 

@@ -189,6 +189,20 @@ TEST(Canonical, RoundTrips) {
   }
 }
 
+// Keys of all that was compiled before the option existed.
+TEST(Canonical, UnitsThatAreNotRelocatableKeepTheirBytes) {
+  proto::CompileUnit unit;
+  unit.mutable_target()->set_cpu(proto::X86_64_V3);
+  unit.mutable_options()->set_fast_math(true);
+  unit.mutable_options()->set_opt_level(3);
+  const std::string bytes = CanonicalBytes(unit);
+  EXPECT_EQ(bytes, std::string("\x22\x02\x08\x03\x2a\x04\x08\x01\x18\x03", 10));
+  unit.mutable_options()->set_relocatable(false);
+  EXPECT_EQ(CanonicalBytes(unit), bytes);
+  unit.mutable_options()->set_relocatable(true);
+  EXPECT_NE(CanonicalBytes(unit), bytes);
+}
+
 TEST(Canonical, TargetsAreInsertedIntoTheBytes) {
   for (int choice = 0; choice < 3; ++choice) {
     for (const bool has_options : {true, false}) {

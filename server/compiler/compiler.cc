@@ -3,8 +3,10 @@
 #include <chrono>
 #include <utility>
 
+#include "common/base/digest.h"
 #include "common/base/status_macros.h"
 #include "common/unit/argument_layout.h"
+#include "common/unit/canonical.h"
 #include "common/unit/check_unit.h"
 #include "common/unit/node_number.h"
 #include "google/protobuf/text_format.h"
@@ -104,6 +106,12 @@ void SetAccess(ir::AccessAttr access, proto::Access* out) {
   }
 }
 
+// Begins the symbols of relocatable code: other units have other symbols.
+std::string SymbolPrefix(const proto::CompileUnit& unit) {
+  constexpr size_t kDigits = 16;
+  return "k" + Sha256Of(CanonicalBytes(unit)).Hex().substr(0, kDigits) + "_";
+}
+
 }  // namespace
 
 struct Compiler::State {
@@ -198,9 +206,10 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   if (!out.diagnostics.empty()) return out;
 
   auto kernel = *module->getOps<ir::KernelOp>().begin();
-  ASSIGN_OR_RETURN(
-      GeneratedCode code,
-      state_->generator.Generate(kernel, unit.target(), unit.options(), report, &out.stages));
+  const bool relocatable = unit.options().relocatable();
+  ASSIGN_OR_RETURN(GeneratedCode code,
+                   state_->generator.Generate(kernel, unit.target(), unit.options(), report,
+                                              &out.stages, relocatable ? SymbolPrefix(unit) : ""));
 
   const ArgumentLayout& layout = checked.arguments;
   out.payload = std::move(code.payload);
@@ -213,6 +222,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   out.info.set_has_effects(code.has_effects);
   out.info.set_can_fail(code.can_fail);
   out.info.set_draws(code.draws);
+  out.info.set_relocatable(relocatable);
   out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
   if (kernel.getAccesses()) {
     for (auto access : kernel.getAccesses()->getAsRange<ir::AccessAttr>()) {

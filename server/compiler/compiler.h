@@ -17,7 +17,7 @@
 namespace kiln {
 
 struct Compilation {
-  std::string payload;       // the .so; empty when there are errors
+  std::string payload;       // the .so, or the object; empty when there are errors
   proto::ArtifactInfo info;  // compile_seconds and compiler left to the caller
   std::vector<proto::Diagnostic> diagnostics;
   std::vector<proto::StageReport> stages;

@@ -1,5 +1,6 @@
 #include "server/compiler/compiler.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "google/protobuf/text_format.h"
@@ -72,6 +73,40 @@ TEST(Compiler, TheSameUnitGivesTheSameBytes) {
   const absl::StatusOr<Compilation> a = first.Compile(Unit()), b = second.Compile(Unit());
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(a->payload, b->payload);
+}
+
+TEST(Compiler, RelocatableCodeIsAnObjectWithNamesOfItsOwn) {
+  Compiler compiler;
+  proto::CompileUnit unit = Unit();
+  unit.mutable_options()->set_relocatable(true);
+  for (const proto::CpuLevel cpu : {proto::X86_64_V2, proto::X86_64_V3}) {
+    unit.mutable_target()->set_cpu(cpu);
+    absl::StatusOr<Compilation> made = compiler.Compile(unit);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(made->info.relocatable());
+    EXPECT_EQ(made->payload, compiler.Compile(unit)->payload);
+    for (const proto::Task& task : made->info.tasks()) {
+      EXPECT_THAT(task.symbol(), testing::MatchesRegex("k[0-9a-f]+_task_[0-9]+"));
+    }
+  }
+  EXPECT_FALSE(compiler.Compile(Unit())->info.relocatable());
+}
+
+TEST(Compiler, RelocatableCodeSaysWhatItNeeds) {
+  Compiler compiler;
+  proto::CompileUnit unit = Unit();
+  auto* product = unit.mutable_kernel()->mutable_body()->mutable_nodes(6);
+  product->set_kind(proto::UNARY);
+  product->set_op(proto::OP_TANH);
+  product->clear_operands();
+  product->add_operands(4);
+  unit.mutable_target()->set_glibc(35);
+  const absl::StatusOr<Compilation> loadable = compiler.Compile(unit);
+  unit.mutable_options()->set_relocatable(true);
+  const absl::StatusOr<Compilation> object = compiler.Compile(unit);
+  ASSERT_TRUE(loadable.ok() && object.ok()) << loadable.status() << object.status();
+  EXPECT_EQ(object->info.needs().at("libmvec.so.1"), "GLIBC_2.35");
+  EXPECT_EQ(object->info.needs().size(), loadable->info.needs().size());
 }
 
 TEST(Compiler, ReportsEveryStageWithItsText) {

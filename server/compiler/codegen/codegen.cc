@@ -70,6 +70,25 @@ std::vector<std::string> SymbolsOf(const std::vector<proto::Task>& tasks) {
   return symbols;
 }
 
+// Kernels that are linked into one module have distinct names, which its users do not see.
+void HideSymbols(const std::string& prefix, EmittedKernel* emitted) {
+  for (const std::string& symbol : SymbolsOf(emitted->tasks)) {
+    llvm::Function* function = emitted->module->getFunction(symbol);
+    if (function == nullptr) continue;  // a task's two symbols may be one function
+    function->setName(prefix + symbol);
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+  const auto rename = [&](std::string* symbol) {
+    if (!symbol->empty()) symbol->insert(0, prefix);
+  };
+  for (proto::Task& task : emitted->tasks) {
+    rename(task.mutable_symbol());
+    rename(task.mutable_bounds_symbol());
+    rename(task.mutable_alone_symbol());
+    rename(task.mutable_finish_symbol());
+  }
+}
+
 }  // namespace
 
 struct CodeGenerator::State {
@@ -100,7 +119,8 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
                                                       const proto::Target& target,
                                                       const proto::CodeOptions& options,
                                                       const proto::ReportOptions& report,
-                                                      std::vector<proto::StageReport>* stages) {
+                                                      std::vector<proto::StageReport>* stages,
+                                                      const std::string& prefix) {
   ASSIGN_OR_RETURN(codegen::Target* const backend, state_->TargetFor(target, options));
   // One for each kernel: contexts never free types and metadata, and would grow with the worker.
   llvm::LLVMContext context;
@@ -108,6 +128,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   {
     Stage stage("emit", stages);
     ASSIGN_OR_RETURN(emitted, Emit(kernel, *backend, context));
+    if (options.relocatable()) HideSymbols(prefix, &emitted);
     if (report.print_ir()) stage.Print(*emitted.module);
   }
   {
@@ -129,8 +150,10 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   GeneratedCode result;
   {
     Stage stage("link", stages);
+    // Also of an object: linking says what it needs, and costs little.
     ASSIGN_OR_RETURN(codegen::Target::Linked linked, backend->Link(object));
-    result.payload = std::move(linked.payload);
+    result.payload = options.relocatable() ? std::string(object.begin(), object.end())
+                                           : std::move(linked.payload);
     result.needs = std::move(linked.needs);
   }
   result.tasks = std::move(emitted.tasks);

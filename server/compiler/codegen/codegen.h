@@ -39,11 +39,13 @@ class CodeGenerator {
 
   // `kernel` is a kiln.kernel of tasks. Appends to `stages` the seconds (and, when
   // asked, the IR) of: emit, optimize, codegen, link. Unimplemented: this compiler
-  // makes no code for the target.
+  // makes no code for the target. With options.relocatable, the payload is an object, and the
+  // names of its symbols begin with `prefix`.
   absl::StatusOr<GeneratedCode> Generate(mlir::Operation* kernel, const proto::Target& target,
                                          const proto::CodeOptions& options,
                                          const proto::ReportOptions& report,
-                                         std::vector<proto::StageReport>* stages);
+                                         std::vector<proto::StageReport>* stages,
+                                         const std::string& prefix = "");
 
   // The LLVM IR before optimisation, for tests.
   absl::StatusOr<std::string> EmitText(mlir::Operation* kernel, const proto::Target& target,
