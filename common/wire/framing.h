@@ -48,6 +48,8 @@ enum class FrameType : uint32_t {
   kRecentReply = 21,
   kHits = 22,
   kHitsReply = 23,
+  kLink = 24,
+  kLinkReply = 25,
   // Between kilnd and kilnd-remote (proto/remote.proto); replies may come in any order.
   kConfigure = 32,
   kConfigureReply = 33,

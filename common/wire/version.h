@@ -10,6 +10,8 @@ namespace kiln {
 // entries (common/artifact/entry.h). The newest that this build speaks, and the oldest.
 //   1  before entries had signers and tenants
 //   2  ranges of versions in Hello, callers, Put, Metrics, Recent
+// A new kind of request needs no new version: a peer that does not know it answers with an error,
+// and the connection goes on.
 inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kOldestProtocolVersion = 2;
 

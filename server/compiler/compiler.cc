@@ -15,6 +15,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "server/compiler/codegen/codegen.h"
+#include "server/compiler/codegen/cpu/link_module.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/lowering/lower_unit.h"
 #include "server/compiler/passes/passes.h"
@@ -230,6 +231,10 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
     }
   }
   return out;
+}
+
+absl::StatusOr<proto::LinkReply> Compiler::Link(const proto::LinkRequest& request) {
+  return cpu::LinkModule(request);
 }
 
 absl::Status Compiler::WarmUp() {

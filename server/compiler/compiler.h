@@ -1,4 +1,4 @@
-// The compiler: a checked unit in, machine code out. One call is one compilation;
+// The compiler: a checked unit in, machine code out. One call is one compilation or link;
 // nothing is cached, nothing outside the unit is read.
 #ifndef KILN_SERVER_COMPILER_COMPILER_H_
 #define KILN_SERVER_COMPILER_COMPILER_H_
@@ -34,6 +34,9 @@ class Compiler {
   // ours or a message that no front end makes.
   absl::StatusOr<Compilation> Compile(const proto::CompileUnit& unit,
                                       const proto::ReportOptions& report = {});
+
+  // Links kernels into a module. InvalidArgument names what is wrong with the request.
+  absl::StatusOr<proto::LinkReply> Link(const proto::LinkRequest& request);
 
   // Compiles a small kernel, so that the first real one finds LLVM set up.
   absl::Status WarmUp();

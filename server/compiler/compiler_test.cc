@@ -77,6 +77,9 @@ TEST(Compiler, TheSameUnitGivesTheSameBytes) {
 
 TEST(Compiler, RelocatableCodeIsAnObjectWithNamesOfItsOwn) {
   Compiler compiler;
+  proto::LinkRequest link;
+  link.set_symbol("kiln_module_v1");
+  link.set_tables(std::string(64, '\0'));
   proto::CompileUnit unit = Unit();
   unit.mutable_options()->set_relocatable(true);
   for (const proto::CpuLevel cpu : {proto::X86_64_V2, proto::X86_64_V3}) {
@@ -85,10 +88,17 @@ TEST(Compiler, RelocatableCodeIsAnObjectWithNamesOfItsOwn) {
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_TRUE(made->info.relocatable());
     EXPECT_EQ(made->payload, compiler.Compile(unit)->payload);
+    link.add_objects(made->payload);
     for (const proto::Task& task : made->info.tasks()) {
       EXPECT_THAT(task.symbol(), testing::MatchesRegex("k[0-9a-f]+_task_[0-9]+"));
+      auto* fixup = link.add_fixups();
+      fixup->set_offset(4 * static_cast<uint32_t>(link.fixups_size()));
+      fixup->set_symbol(task.symbol());
     }
   }
+  absl::StatusOr<proto::LinkReply> module = compiler.Link(link);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(module->file().substr(1, 3), "ELF");
   EXPECT_FALSE(compiler.Compile(Unit())->info.relocatable());
 }
 

@@ -32,6 +32,9 @@ kiln::Engine MakeEngine() {
         kiln::Product{std::move(made->payload), std::move(made->info), std::move(made->diagnostics),
                       std::move(made->stages)});
   };
+  engine.link = [compiler](const kiln::proto::LinkRequest& request) {
+    return compiler->Link(request);
+  };
   return engine;
 }
 

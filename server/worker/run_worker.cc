@@ -125,6 +125,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
     return absl::OkStatus();
   };
   options.compile = std::move(engine.compile);
+  options.link = std::move(engine.link);
   const absl::Status status =
       flags.unit.empty() ? Serve(options) : RunOnce(options, flags.unit, flags.out);
   if (!status.ok()) {

@@ -23,6 +23,7 @@ namespace kiln {
 struct Engine {
   std::function<absl::Status()> warm_up;
   CompileFunction compile;
+  LinkFunction link;
 };
 
 // Calls `make` only if it will serve jobs. Returns the exit status.

@@ -46,6 +46,15 @@ absl::StatusOr<std::string> CompileBody(const WorkerOptions& options, const std:
   return reply.SerializeAsString();
 }
 
+absl::StatusOr<std::string> LinkBody(const WorkerOptions& options, const std::string& body) {
+  proto::LinkRequest request;
+  if (!request.ParseFromString(body)) {
+    return absl::InvalidArgumentError("the link request does not parse");
+  }
+  ASSIGN_OR_RETURN(const proto::LinkReply reply, options.link(request));
+  return reply.SerializeAsString();
+}
+
 }  // namespace
 
 absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
@@ -108,6 +117,9 @@ absl::Status Serve(const WorkerOptions& options) {
     } else if (frame->type == FrameType::kCompile) {
       type = FrameType::kCompileReply;
       body = CompileBody(options, frame->body);
+    } else if (frame->type == FrameType::kLink) {
+      type = FrameType::kLinkReply;
+      body = LinkBody(options, frame->body);
     } else {
       body = absl::UnimplementedError(
           absl::StrCat("a worker does not answer frames of type ", static_cast<int>(frame->type)));

@@ -2,6 +2,7 @@
 //
 //   Hello    → HelloReply: after the warm-up, so it means that the worker is ready
 //   Compile  → CompileReply: entry and digest, or the user's diagnostics
+//   Link     → LinkReply: a module
 //   others   → Error
 //
 // The worker ends at the end of the stream, or at bytes that are not a frame.
@@ -36,6 +37,9 @@ struct Product {
 using CompileFunction = std::function<absl::StatusOr<Product>(const proto::CompileRequest& request,
                                                               const proto::CompileUnit& unit)>;
 
+using LinkFunction =
+    std::function<absl::StatusOr<proto::LinkReply>(const proto::LinkRequest& request)>;
+
 struct WorkerOptions {
   int in = 0;
   int out = 1;
@@ -43,12 +47,13 @@ struct WorkerOptions {
   std::function<absl::Status()> warm_up;  // called before the answer to Hello or the first job
   std::vector<Gap> gaps;                  // of the sandbox; warm_up fills them in
   CompileFunction compile;
+  LinkFunction link;
 };
 
 // OK at a clean end of the stream.
 absl::Status Serve(const WorkerOptions& options);
 
-// One job, without the pipe.
+// One compilation, without the pipe.
 absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
                                            const proto::CompileRequest& request);
 

@@ -32,6 +32,12 @@ class ServeTest : public testing::Test {
         return product;
       };
     }
+    options_.link = [](const proto::LinkRequest& request) -> absl::StatusOr<proto::LinkReply> {
+      if (request.objects().empty()) return absl::InvalidArgumentError("no objects");
+      proto::LinkReply reply;
+      reply.set_file("a module of " + request.objects(0));
+      return reply;
+    };
     thread_ = std::thread([this] {
       end_ = Serve(options_);
       close(options_.in);
@@ -109,6 +115,20 @@ TEST_F(ServeTest, RefusesInvalidRequestsAndContinues) {
   EXPECT_TRUE(absl::IsUnimplemented(ParseReply(*frame, FrameType::kCompileReply, &reply)));
   frame = Ask(FrameType::kCompile, Request().SerializeAsString());
   EXPECT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
+}
+
+TEST_F(ServeTest, LinksModules) {
+  Begin();
+  proto::LinkRequest request;
+  proto::LinkReply reply;
+  absl::StatusOr<Frame> frame = Ask(FrameType::kLink, request.SerializeAsString());
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseReply(*frame, FrameType::kLinkReply, &reply)));
+  frame = Ask(FrameType::kLink, "\xff\xff");
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseReply(*frame, FrameType::kLinkReply, &reply)));
+  request.add_objects("code");
+  frame = Ask(FrameType::kLink, request.SerializeAsString());
+  ASSERT_TRUE(ParseReply(*frame, FrameType::kLinkReply, &reply).ok());
+  EXPECT_EQ(reply.file(), "a module of code");
 }
 
 TEST_F(ServeTest, ExitsOnBytesThatAreNotAFrame) {

@@ -120,6 +120,15 @@ absl::StatusOr<std::unique_ptr<TestKernel>> TestKernel::Compile(const std::strin
   return kernel;
 }
 
+absl::StatusOr<GeneratedCode> TestKernel::CompileObject(const std::string& text,
+                                                        const std::string& prefix, Target target) {
+  ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
+  proto::CodeOptions options = kiln::Options(/*fast_math=*/true, 3);
+  options.set_relocatable(true);
+  std::vector<proto::StageReport> stages;
+  return Generator()->Generate(parsed.kernel, Message(target), options, {}, &stages, prefix);
+}
+
 absl::StatusOr<std::string> TestKernel::EmitText(const std::string& text) {
   ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
   return Generator()->EmitText(parsed.kernel, Message(Target::Cpu(3)),

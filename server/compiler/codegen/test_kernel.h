@@ -34,6 +34,9 @@ class TestKernel {
   static absl::StatusOr<std::unique_ptr<TestKernel>> Compile(const std::string& text) {
     return Compile(text, Options());
   }
+  // As a relocatable object whose symbols begin with `prefix`.
+  static absl::StatusOr<GeneratedCode> CompileObject(const std::string& text,
+                                                     const std::string& prefix, Target target);
   static absl::StatusOr<std::string> EmitText(const std::string& text);
   // The LLVM IR after optimisation.
   static absl::StatusOr<std::string> OptimizedText(const std::string& text);

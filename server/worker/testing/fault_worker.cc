@@ -19,6 +19,8 @@
 //                   pages (executable ones), signal (to its parent), trace, root, thread,
 //                   owner (of a descriptor's signals), map (a memory file), share (pages), pipe,
 //                   truncate (its standard error)
+//
+// Of these, link jobs know die and die-once. Their module is the objects, joined.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -167,12 +170,21 @@ absl::StatusOr<Product> Act(const proto::CompileRequest& request, const proto::C
   return product;
 }
 
+absl::StatusOr<proto::LinkReply> Link(const proto::LinkRequest& request) {
+  CountJob(request.name());
+  const bool once = absl::StartsWith(request.name(), "die-once ");
+  if (request.name() == "die" || (once && JobsOf(request.name()) == 1)) raise(SIGKILL);
+  proto::LinkReply reply;
+  for (const std::string& object : request.objects()) reply.mutable_file()->append(object);
+  return reply;
+}
+
 }  // namespace
 }  // namespace kiln
 
 int main(int argc, char** argv) {
   return kiln::RunWorker(argc, argv, [] {
     kiln::OpenJobs();
-    return kiln::Engine{nullptr, kiln::Act};
+    return kiln::Engine{nullptr, kiln::Act, kiln::Link};
   });
 }
