@@ -38,6 +38,7 @@
 #include "server/cache/trust.h"
 #include "server/daemon/compiling/compile_service.h"
 #include "server/daemon/compiling/compiler_identity.h"
+#include "server/daemon/compiling/link_service.h"
 #include "server/daemon/compiling/shared_tiers.h"
 #include "server/daemon/component_metrics.h"
 #include "server/daemon/detach.h"
@@ -368,10 +369,12 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   // One attempt, one repetition after a worker died, and the way.
   compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
   CompileService compiles(compile_parts);
+  LinkService links(&pool, compile_parts.compile_limit);
 
   Activity activity;
   Handler::Parts parts;
   parts.compiles = &compiles;
+  parts.links = &links;
   parts.tiers = &tiers;
   parts.housekeeper = &housekeeper;
   parts.compiler = &compiler;

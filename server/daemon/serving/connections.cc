@@ -51,6 +51,9 @@ bool IsUse(FrameType type) {
 // The handler of these hands off the event loop itself if it has to block.
 bool IsQuick(FrameType type) { return type == FrameType::kLookup || type == FrameType::kCompile; }
 
+// Answered by a worker; quotas bound how many of them run.
+bool IsJob(FrameType type) { return type == FrameType::kCompile || type == FrameType::kLink; }
+
 constexpr uint32_t kAllRights =
     proto::RIGHT_READ | proto::RIGHT_COMPILE | proto::RIGHT_WRITE | proto::RIGHT_ADMIN;
 
@@ -201,7 +204,7 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   const std::string name = caller->name;
   absl::Status status = IsQuick(request->type) ? absl::OkStatus() : LeaveLoop(connection->thread);
   // All other requests are answered without blocking.
-  if (status.ok() && request->type == FrameType::kCompile) status = caller->account->TakeRun(&hold);
+  if (status.ok() && IsJob(request->type)) status = caller->account->TakeRun(&hold);
   Reply reply =
       status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
   Quotas::Hold reply_hold;

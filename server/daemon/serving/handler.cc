@@ -203,6 +203,7 @@ const Handler::Rule Handler::kRules[] = {
     {FrameType::kHello, "hello", proto::RIGHT_NONE, true, &Handler::Hello},
     {FrameType::kLookup, "lookup", proto::RIGHT_READ, false, &Handler::Lookup},
     {FrameType::kCompile, "compile", proto::RIGHT_COMPILE, false, &Handler::Compile},
+    {FrameType::kLink, "link", proto::RIGHT_COMPILE, false, &Handler::Link},
     {FrameType::kCapabilities, "capabilities", proto::RIGHT_NONE, false, &Handler::Capabilities},
     {FrameType::kPut, "put", proto::RIGHT_WRITE, false, &Handler::Put},
     {FrameType::kStats, "stats", proto::RIGHT_ADMIN, true, &Handler::Stats},
@@ -365,6 +366,12 @@ Handler::Body Handler::Compile(const std::string& body, Caller* caller) {
   parts_.activity->Note(std::move(record));
   RETURN_IF_ERROR(compiled.status());
   return ReplyBody::Of((*compiled)->reply, (*compiled)->entry);
+}
+
+Handler::Body Handler::Link(const std::string& body, Caller* caller) {
+  ASSIGN_OR_RETURN(proto::LinkRequest request, Parse<proto::LinkRequest>(body));
+  request.set_name(std::string(CutText(request.name(), kMaxNameBytes)));
+  return parts_.links->Link(request, *caller);
 }
 
 Handler::Body Handler::Recent(const std::string& body, Caller* /*caller*/) {

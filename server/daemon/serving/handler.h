@@ -24,6 +24,7 @@
 #include "server/cache/artifact_store.h"
 #include "server/daemon/compiling/compile_service.h"
 #include "server/daemon/compiling/compiler_identity.h"
+#include "server/daemon/compiling/link_service.h"
 #include "server/daemon/housekeeper.h"
 #include "server/daemon/serving/reply_body.h"
 #include "server/daemon/workers/worker_pool.h"
@@ -42,6 +43,7 @@ class Handler {
  public:
   struct Parts {  // none owned
     CompileService* compiles;
+    LinkService* links;
     ArtifactStore* tiers;
     Housekeeper* housekeeper;
     CompilerIdentity* compiler;
@@ -93,6 +95,7 @@ class Handler {
   Body Hello(const std::string& body, Caller* caller);
   Body Lookup(const std::string& body, Caller* caller);
   Body Compile(const std::string& body, Caller* caller);
+  Body Link(const std::string& body, Caller* caller);
   Body Capabilities(const std::string& body, Caller* caller);
   Body Put(const std::string& body, Caller* caller);
   Body AllMetrics(const std::string& body, Caller* caller);

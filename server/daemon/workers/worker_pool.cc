@@ -25,8 +25,12 @@ constexpr absl::Duration kTurn = absl::Milliseconds(100);
 // the next tenant.
 constexpr absl::Duration kIdle = absl::Milliseconds(250);
 
-absl::string_view NameOf(const WorkerPool::Task& task) {
-  return task.name.empty() ? "a kernel" : absl::string_view(task.name);
+// What a worker does, for messages.
+std::string WorkOf(const WorkerPool::Task& task) {
+  const bool links = task.type == FrameType::kLink;
+  const absl::string_view unnamed = links ? "a module" : "a kernel";
+  return absl::StrCat(links ? "linking " : "compiling ",
+                      task.name.empty() ? unnamed : absl::string_view(task.name));
 }
 
 }  // namespace
@@ -277,7 +281,8 @@ absl::Status WorkerPool::Slot::EnsureWorker() {
 
 absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
   const absl::Time start = SteadyNow();
-  absl::StatusOr<Frame> frame = worker_->Run(job.task.request, start + pool_->options_.job_limit);
+  absl::StatusOr<Frame> frame =
+      worker_->Run(job.task.type, job.task.request, start + pool_->options_.job_limit);
   // Jobs that ran into the limit count, too: the queue really took that long.
   if (!absl::IsCancelled(frame.status())) pool_->NoteSeconds(SteadyNow() - start);
   if (frame.ok()) return frame;
@@ -289,7 +294,7 @@ absl::StatusOr<Frame> WorkerPool::Slot::Attempt(const Job& job) {
           ? absl::StrCat("took longer than ", absl::FormatDuration(pool_->options_.job_limit),
                          " (KILN_JOB_SECONDS)")
           : absl::StrCat("lost its worker: ", frame.status().message());
-  Log("worker ", index_, ": compiling ", job.task.name, " ", what);
+  Log("worker ", index_, ": ", WorkOf(job.task), " ", what);
   return absl::Status(frame.status().code(), what);
 }
 
@@ -313,7 +318,7 @@ absl::StatusOr<Frame> WorkerPool::Slot::RunJob(const Job& job) {
   pool_->poisons_.Add(job.task.place, what, SteadyNow());
   absl::Status status(absl::IsDeadlineExceeded(frame.status()) ? absl::StatusCode::kDeadlineExceeded
                                                                : absl::StatusCode::kInternal,
-                      absl::StrCat("compiling ", NameOf(job.task), " ", what));
+                      absl::StrCat(WorkOf(job.task), " ", what));
   SetPart(&status, "kernel");
   return status;
 }

@@ -56,16 +56,19 @@ struct PoolStats {
 
 class WorkerPool {
  public:
-  // The worker's frame (CompileReply or Error), or the reason why there is none.
+  // The worker's frame (CompileReply, LinkReply or Error), or the reason why there is none.
   using Done = std::function<void(absl::StatusOr<Frame>)>;
   class Job;
 
   struct Task {
-    std::string request;  // a CompileRequest
+    std::string request;  // a CompileRequest or LinkRequest
     std::string name;     // the kernel's, for messages
     JobOwner owner;
-    Place place;  // of its entry; it names the tenant, so tenants do not affect each other
+    // Of its entry; a link job's follows from the request. It names the tenant, so tenants do not
+    // affect each other.
+    Place place;
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
+    FrameType type = FrameType::kCompile;
   };
 
   explicit WorkerPool(const PoolOptions& options);

@@ -113,9 +113,10 @@ WorkerProcess::~WorkerProcess() {
   close(fd_);
 }
 
-absl::StatusOr<Frame> WorkerProcess::Run(absl::string_view request, absl::Time deadline) {
+absl::StatusOr<Frame> WorkerProcess::Run(FrameType type, absl::string_view request,
+                                         absl::Time deadline) {
   ++jobs_;
-  return Exchange(FrameType::kCompile, request, deadline);
+  return Exchange(type, request, deadline);
 }
 
 absl::StatusOr<Frame> WorkerProcess::Exchange(FrameType type, absl::string_view body,

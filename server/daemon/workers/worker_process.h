@@ -44,9 +44,10 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Sends one job and waits for its answer, which may be the compiler's error. After a failure the
+  // Sends one job, a frame of this type, and waits for its answer, which may be the compiler's
+  // error. After a failure the
   // worker is unusable: DeadlineExceeded, Cancelled (options.stopped), or how the process ended.
-  absl::StatusOr<Frame> Run(absl::string_view request, absl::Time deadline);
+  absl::StatusOr<Frame> Run(FrameType type, absl::string_view request, absl::Time deadline);
 
   bool Alive() const;
   uint64_t ResidentBytes() const;

@@ -82,6 +82,45 @@ TEST_F(CompilerTest, MakesALoadableObject) {
   EXPECT_EQ(Compile(&client, 0)->tier(), "memory");
 }
 
+TEST_F(CompilerTest, LinksAModuleOfTwoLevels) {
+  ASSERT_EQ(Start(), 0);
+  TestClient client = Client();
+  proto::LinkRequest link;
+  link.set_tables(std::string(16, 't'));
+  link.set_symbol("kiln_module_v1");
+  for (const proto::CpuLevel cpu : {proto::X86_64_V2, proto::X86_64_V3}) {
+    proto::CompileUnit unit;
+    ASSERT_TRUE(unit.ParseFromString(Unit(0)));
+    unit.mutable_target()->set_cpu(cpu);
+    unit.mutable_options()->set_relocatable(true);
+    proto::CompileRequest request;
+    request.set_unit(CanonicalBytes(unit));
+    absl::StatusOr<proto::CompileReply> made =
+        client.Call<proto::CompileReply>(FrameType::kCompile, request);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(client.Call<proto::CompileReply>(FrameType::kCompile, request)->tier(), "memory");
+    absl::StatusOr<EntryView> entry = DecodeEntry(made->entry());
+    ASSERT_TRUE(entry.ok()) << entry.status();
+    link.add_objects(std::string(entry->payload));
+    auto* fixup = link.add_fixups();
+    fixup->set_offset(8 * static_cast<uint32_t>(link.objects_size() - 1));
+    fixup->set_symbol(entry->info.tasks(0).symbol());
+  }
+  for (const auto form : {proto::LinkRequest::SHARED, proto::LinkRequest::OBJECT}) {
+    link.set_form(form);
+    const auto module = client.Call<proto::LinkReply>(FrameType::kLink, link);
+    ASSERT_TRUE(module.ok()) << module.status();
+    EXPECT_EQ(module->file().substr(1, 3), "ELF");
+    EXPECT_EQ(client.Call<proto::LinkReply>(FrameType::kLink, link)->file(), module->file());
+    EXPECT_GT(module->needs().size(), 0u);
+  }
+  link.mutable_fixups(1)->set_symbol("absent");
+  const absl::Status refused = client.Call<proto::LinkReply>(FrameType::kLink, link).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "'absent'")) << refused;
+  EXPECT_EQ(client.Stats()->worker_deaths(), 0u);
+}
+
 TEST_F(CompilerTest, ManyClientsOneCompileEach) {
   ASSERT_EQ(Start(), 0);
   std::vector<std::thread> clients;

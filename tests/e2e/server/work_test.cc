@@ -138,6 +138,32 @@ TEST_F(WorkTest, AWorkerThatDiesTwiceIsAClearError) {
   EXPECT_TRUE(client.Compile("x", 2).ok());
 }
 
+TEST_F(WorkTest, LinkJobsAreRetriedLikeCompilations) {
+  ASSERT_EQ(Start(), 0);
+  TestClient client = Client();
+  proto::LinkRequest request;
+  request.add_objects("one ");
+  request.add_objects("two");
+  request.set_name("die-once " + TempPath("died"));
+  absl::StatusOr<proto::LinkReply> reply = client.Call<proto::LinkReply>(FrameType::kLink, request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->file(), "one two");
+  EXPECT_EQ(Jobs().size(), 2u);
+  EXPECT_EQ(client.Stats()->worker_deaths(), 1u);
+  // Nothing is cached.
+  EXPECT_TRUE(client.Call<proto::LinkReply>(FrameType::kLink, request).ok());
+  EXPECT_EQ(Jobs().size(), 3u);
+  EXPECT_EQ(client.Stats()->entries(), 0u);
+
+  request.set_name("die");
+  const absl::Status status = client.Call<proto::LinkReply>(FrameType::kLink, request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(absl::StrContains(status.message(), "linking die lost its worker")) << status;
+  // And is not tried again for a while.
+  EXPECT_FALSE(client.Call<proto::LinkReply>(FrameType::kLink, request).ok());
+  EXPECT_EQ(Jobs().size(), 5u);
+}
+
 TEST_F(WorkTest, AStoppedWorkerIsKilledAtTheLimit) {
   ASSERT_EQ(Start({"--job-seconds=0.4"}), 0);
   TestClient client = Client();
