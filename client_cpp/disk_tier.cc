@@ -71,6 +71,17 @@ class Mapping {
   bool foreign_ = false;
 };
 
+// The entry in `mapping`, with its signature if one is needed; NotFound otherwise.
+absl::StatusOr<EntryView> Checked(const Mapping& mapping, const Key& key, const EntryTrust& trust) {
+  absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
+  if (!entry.ok()) return absl::NotFoundError(entry.status().message());
+  if (mapping.foreign() || trust.required()) {
+    const absl::Status trusted = trust.Check(*entry);
+    if (!trusted.ok()) return absl::NotFoundError(trusted.message());
+  }
+  return entry;
+}
+
 }  // namespace
 
 absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key) const {
@@ -113,14 +124,16 @@ absl::StatusOr<LoadedArtifact> DiskTier::LoadSent(absl::string_view bytes,
 absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Key& key) const {
   absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
-  const Mapping& mapping = *found;
-  absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
-  if (!entry.ok()) return absl::NotFoundError(entry.status().message());
-  if (mapping.foreign() || trust_->required()) {
-    const absl::Status trusted = trust_->Check(*entry);
-    if (!trusted.ok()) return absl::NotFoundError(trusted.message());
-  }
-  return std::move(entry->info);
+  ASSIGN_OR_RETURN(EntryView entry, Checked(*found, key, *trust_));
+  return std::move(entry.info);
+}
+
+absl::StatusOr<std::string> DiskTier::Read(const Key& key) const {
+  absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
+  if (!found.ok()) return absl::NotFoundError(found.status().message());
+  RETURN_IF_ERROR(Checked(*found, key, *trust_).status());
+  NoteHit(key);
+  return std::string(found->bytes());
 }
 
 // Files of another user's program are that user's to delete.

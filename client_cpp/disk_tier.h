@@ -41,6 +41,8 @@ class DiskTier {
   void NoteFallback() const { Log(FallbackMark()); }
   // The description of the whole entry of `key`, whatever machine it is for; NotFound otherwise.
   absl::StatusOr<proto::ArtifactInfo> Check(const Key& key) const;
+  // The same for its bytes. Records a hit in the hit log.
+  absl::StatusOr<std::string> Read(const Key& key) const;
   // Marks the entry of `key` as just used, for eviction.
   void Touch(const Key& key) const;
 

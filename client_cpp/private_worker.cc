@@ -70,27 +70,44 @@ absl::Status PrivateWorker::Start() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
-                                                           absl::Time deadline, Digest* compiler) {
+absl::Status PrivateWorker::Run(FrameType type, const google::protobuf::MessageLite& request,
+                                FrameType reply_type, google::protobuf::MessageLite* reply,
+                                absl::Time deadline, Digest* compiler) {
   MutexLock lock(&mutex_);
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (connection_ == nullptr) RETURN_IF_ERROR(Start());
     ASSIGN_OR_RETURN(*compiler, Digest::FromBytes(connection_->peer().compiler()));
-    proto::CompileReply reply;
-    status =
-        connection_->Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply, deadline);
-    if (status.ok()) return reply;
-    // The worker answered with an error: it is alive, and a second attempt would give the same.
-    if (!connection_->broken()) return status;
+    status = connection_->Call(type, request, reply_type, reply, deadline);
+    // The worker answered, perhaps with an error: it is alive, and a second attempt would give the
+    // same.
+    if (status.ok() || !connection_->broken()) return status;
     Stop();
     if (absl::IsCancelled(status)) return status;
     if (absl::IsDeadlineExceeded(status)) {
       return absl::DeadlineExceededError("compiling took too long; the compiler was stopped");
     }
   }
-  return absl::UnavailableError(absl::StrCat("the compiler died twice over this kernel (",
+  const char* const job = type == FrameType::kLink ? "module" : "kernel";
+  return absl::UnavailableError(absl::StrCat("the compiler died twice over this ", job, " (",
                                              status.message(), LastWords(), ")"));
+}
+
+absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
+                                                           absl::Time deadline, Digest* compiler) {
+  proto::CompileReply reply;
+  RETURN_IF_ERROR(
+      Run(FrameType::kCompile, request, FrameType::kCompileReply, &reply, deadline, compiler));
+  return reply;
+}
+
+absl::StatusOr<proto::LinkReply> PrivateWorker::Link(const proto::LinkRequest& request,
+                                                     absl::Time deadline) {
+  Digest compiler;
+  proto::LinkReply reply;
+  RETURN_IF_ERROR(
+      Run(FrameType::kLink, request, FrameType::kLinkReply, &reply, deadline, &compiler));
+  return reply;
 }
 
 }  // namespace kiln

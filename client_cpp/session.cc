@@ -73,6 +73,21 @@ bool WantsReport(const proto::ReportOptions& report) {
   return report.print_ir() || report.timing() || report.statistics();
 }
 
+// Completes the target of `unit` for machines with glibc 2.`glibc`; the host, if it names no
+// device.
+void FillTarget(const proto::CompileUnit& unit, uint32_t glibc, proto::Target* target) {
+  if (target->device_case() == proto::Target::DEVICE_NOT_SET) {
+    SetTarget(CpuDevice().target(), target);
+  }
+  target->set_runtime_abi(RuntimeAbi());
+  target->set_glibc(GlibcFor(unit, glibc));
+}
+
+absl::Status CheckSize(const std::string& canonical) {
+  if (canonical.size() <= kMaxUnitBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("kernel too large: ", canonical.size(), " bytes"));
+}
+
 // One compilation or fetch. Other callers with the same key wait for it.
 struct Flight {
   Mutex mutex;
@@ -155,6 +170,9 @@ class LocalSession : public Session {
   int Prefetch(absl::Span<const Key> keys) override;
   absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
                                       Target target) override;
+  absl::StatusOr<EntryOutcome> FetchEntry(proto::CompileUnit unit,
+                                          const proto::SourceMap& source_map) override;
+  absl::StatusOr<proto::LinkReply> Link(proto::LinkRequest request) override;
   Digest compiler() override { return CompilerId(Current()); }
   uint32_t glibc() const override { return options_.glibc; }
   SessionStats stats() const override {
@@ -178,7 +196,8 @@ class LocalSession : public Session {
     const proto::ReportOptions& report;
     Digest compiler;  // empty if unknown
     Key key;
-    bool load = true;  // false: only make the entry, for other processes
+    bool load = true;  // false: only make the entry
+    proto::Priority priority = proto::PRIORITY_INTERACTIVE;
   };
 
   using Obtainer = absl::FunctionRef<absl::StatusOr<CompileOutcome>()>;
@@ -190,11 +209,16 @@ class LocalSession : public Session {
   absl::StatusOr<CompileOutcome> Shared(State& state, const Key& key, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
   absl::StatusOr<CompileOutcome> Find(State& state, const Key& key, bool ask);
+  absl::StatusOr<proto::LookupReply::Result> FindSent(State& state, const Key& key, bool ask);
+  absl::StatusOr<EntryView> CheckSent(const std::string& bytes, const Key& key) const;
+  absl::StatusOr<EntryOutcome> FindEntry(State& state, const Key& key);
   absl::StatusOr<proto::LookupReply> Lookup(State& state, absl::Span<const Key> keys);
   absl::Status CheckKeeps(absl::string_view what) const;
   bool TryDaemon(State& state) const;
   bool GiveUpDaemon(State& state, const absl::Status& why) const;
   absl::Status WithoutStranger(const absl::Status& refusal, const Digest& its_compiler) const;
+  absl::Status CheckWorksAlone(const absl::Status& why) const;
+  absl::Time Deadline() const;
   void SayWhoseHome() const;
   void SayFallback(const std::string& why) const;
   absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
@@ -277,10 +301,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   std::string recorded = CanonicalBytes(unit);
   Manifest::Unit used;
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
-  if (target.device_case() == proto::Target::DEVICE_NOT_SET)
-    SetTarget(CpuDevice().target(), &target);
-  target.set_runtime_abi(RuntimeAbi());
-  target.set_glibc(GlibcFor(unit, options_.glibc));
+  FillTarget(unit, options_.glibc, &target);
   const std::string canonical = WithTarget(recorded, target, unit);
   ASSIGN_OR_RETURN(CompileOutcome outcome,
                    Get(state, {canonical, source_map, report, CompilerId(state), {}}, start));
@@ -299,10 +320,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
 }
 
 absl::StatusOr<CompileOutcome> LocalSession::Get(State& state, Job job, absl::Time start) {
-  if (job.canonical.size() > kMaxUnitBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel too large: ", job.canonical.size(), " bytes"));
-  }
+  RETURN_IF_ERROR(CheckSize(job.canonical));
   job.key = UnitKey(job.canonical, job.compiler);
   // Reports are this caller's, so such a compilation is shared with no other thread.
   if (!WantsReport(job.report)) {
@@ -413,22 +431,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, 
   outcome.tier = "disk";
   auto loaded = disk_.Load(key);
   if (!loaded.ok()) {
-    proto::LookupReply::Result result;
-    {
-      MutexLock lock(&state.mutex);
-      if (auto at = state.prefetched.find(key); at != state.prefetched.end()) {
-        result = std::move(at->second);
-        state.prefetched.erase(at);
-      }
-    }
-    if (!result.found() && ask) {
-      ASSIGN_OR_RETURN(proto::LookupReply reply, Lookup(state, {key}));
-      if (reply.results_size() == 1) result = std::move(*reply.mutable_results(0));
-    }
-    if (!result.found()) return absl::NotFoundError("no such entry");
-    ASSIGN_OR_RETURN(const EntryView entry, DecodeEntry(result.entry(), &key));
-    // The daemon checked it too, but by its own configuration.
-    if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
+    ASSIGN_OR_RETURN(const proto::LookupReply::Result result, FindSent(state, key, ask));
+    ASSIGN_OR_RETURN(const EntryView entry, CheckSent(result.entry(), key));
     outcome.tier = result.tier();
     loaded = disk_.LoadSent(result.entry(), entry);
   }
@@ -437,6 +441,32 @@ absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, 
   outcome.info = std::move(loaded->info);
   outcome.compile_seconds = outcome.info->compile_seconds();
   return outcome;
+}
+
+// What the daemon has sent of `key`: among the prefetched or, if `ask`, now. NotFound if nothing.
+absl::StatusOr<proto::LookupReply::Result> LocalSession::FindSent(State& state, const Key& key,
+                                                                  bool ask) {
+  proto::LookupReply::Result result;
+  {
+    MutexLock lock(&state.mutex);
+    if (auto at = state.prefetched.find(key); at != state.prefetched.end()) {
+      result = std::move(at->second);
+      state.prefetched.erase(at);
+    }
+  }
+  if (!result.found() && ask) {
+    ASSIGN_OR_RETURN(proto::LookupReply reply, Lookup(state, {key}));
+    if (reply.results_size() == 1) result = std::move(*reply.mutable_results(0));
+  }
+  if (!result.found()) return absl::NotFoundError("no such entry");
+  return result;
+}
+
+absl::StatusOr<EntryView> LocalSession::CheckSent(const std::string& bytes, const Key& key) const {
+  ASSIGN_OR_RETURN(EntryView entry, DecodeEntry(bytes, &key));
+  // The daemon checked it too, but by its own configuration.
+  if (trust_.required()) RETURN_IF_ERROR(trust_.Check(entry));
+  return entry;
 }
 
 int LocalSession::Prefetch(absl::Span<const Key> keys) {
@@ -483,12 +513,13 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   if (!wants_report) RETURN_IF_ERROR(CheckKeeps("nothing can be added to the cache"));
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   SetTarget(target, unit.mutable_target());
-  unit.mutable_target()->set_runtime_abi(RuntimeAbi());
-  unit.mutable_target()->set_glibc(GlibcFor(unit, options_.glibc));
+  FillTarget(unit, options_.glibc, unit.mutable_target());
   const std::string canonical = CanonicalBytes(unit);
   Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
   // A warm-up may be for another target, whose code this machine cannot load.
   job.load = false;
+  // Nothing waits for it, so programs go first.
+  job.priority = proto::PRIORITY_WARM;
   job.key = UnitKey(job.canonical, job.compiler);
   CompileOutcome outcome;
   auto known = job.compiler.empty() || wants_report || !options_.use_cache
@@ -507,6 +538,67 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   }
   outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   return outcome;
+}
+
+absl::StatusOr<EntryOutcome> LocalSession::FetchEntry(proto::CompileUnit unit,
+                                                      const proto::SourceMap& source_map) {
+  State& state = Current();
+  const uint32_t glibc = unit.target().glibc() != 0 ? unit.target().glibc() : options_.glibc;
+  FillTarget(unit, glibc, unit.mutable_target());
+  const std::string canonical = CanonicalBytes(unit);
+  RETURN_IF_ERROR(CheckSize(canonical));
+  const proto::ReportOptions no_report;
+  Job job{canonical, source_map, no_report, CompilerId(state), {}};
+  job.load = false;
+  job.key = UnitKey(canonical, job.compiler);
+  if (options_.use_cache && !job.compiler.empty()) {
+    absl::StatusOr<EntryOutcome> found = FindEntry(state, job.key);
+    // As in Obtain: only Ctrl-C is not a miss.
+    if (found.ok() || absl::IsCancelled(found.status())) return found;
+  }
+  Digest compiler = job.compiler;
+  ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
+  EntryOutcome outcome;
+  outcome.entry = reply.entry();
+  // Checks that it is the entry of this unit.
+  ASSIGN_OR_RETURN(CompileOutcome taken, Take(state, job, std::move(reply), compiler));
+  outcome.diagnostics = std::move(taken.diagnostics);
+  outcome.tier = std::move(taken.tier);
+  return outcome;
+}
+
+// Finds an existing entry like Find, and loads nothing.
+absl::StatusOr<EntryOutcome> LocalSession::FindEntry(State& state, const Key& key) {
+  EntryOutcome outcome;
+  if (auto read = disk_.Read(key); read.ok()) {
+    outcome.entry = *std::move(read);
+    outcome.tier = "disk";
+    return outcome;
+  }
+  ASSIGN_OR_RETURN(proto::LookupReply::Result result, FindSent(state, key, /*ask=*/!off()));
+  RETURN_IF_ERROR(CheckSent(result.entry(), key).status());
+  outcome.entry = std::move(*result.mutable_entry());
+  outcome.tier = result.tier();
+  return outcome;
+}
+
+absl::StatusOr<proto::LinkReply> LocalSession::Link(proto::LinkRequest request) {
+  State& state = Current();
+  request.set_deadline_ms(options_.compile_timeout_ms);
+  const absl::Time deadline = Deadline();
+  absl::Status status = state.daemon.given_up();
+  if (TryDaemon(state)) {
+    proto::LinkReply reply;
+    Digest compiler;
+    status = state.daemon.Call(FrameType::kLink, request, FrameType::kLinkReply, &reply, deadline,
+                               &compiler);
+    // Also a daemon that knows no link jobs.
+    status = WithoutStranger(status, compiler);
+    if (status.ok()) return reply;
+    if (!GiveUpDaemon(state, status)) return status;
+  }
+  RETURN_IF_ERROR(CheckWorksAlone(status));
+  return state.worker.Link(request, deadline);
 }
 
 absl::StatusOr<proto::LookupReply> LocalSession::Lookup(State& state, absl::Span<const Key> keys) {
@@ -559,6 +651,19 @@ absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
       "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
 }
 
+// Of a request that may compile.
+absl::Time LocalSession::Deadline() const {
+  return SteadyNow() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
+}
+
+// OK if a private worker may do what the daemon did not. `why`: the daemon's failure.
+absl::Status LocalSession::CheckWorksAlone(const absl::Status& why) const {
+  // A deliberate choice of no daemon is not a failure of one.
+  if (!options_.strict || wants_none()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "no daemon, and KILN_STRICT=1: ", own_cache_.ok() ? why.message() : own_cache_.message()));
+}
+
 // Reports once that the home is not own. A read-only session of an own home needs no report.
 void LocalSession::SayWhoseHome() const {
   if (own_cache_.ok() || options_.strict || !options_.use_cache) return;
@@ -584,10 +689,8 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
   request.set_deadline_ms(options_.compile_timeout_ms);
   request.set_name(job.source_map.kernel());
   request.set_traceparent(NewSpan(ParentSpan()));
-  // Nothing waits for it, so programs go first.
-  if (!job.load) request.set_priority(proto::PRIORITY_WARM);
-  const absl::Time deadline =
-      SteadyNow() + absl::Milliseconds(options_.compile_timeout_ms) + kDeadlineSlack;
+  request.set_priority(job.priority);
+  const absl::Time deadline = Deadline();
 
   absl::Status status = state.daemon.given_up();
   if (TryDaemon(state)) {
@@ -610,11 +713,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
       GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
     }
   }
-  // A deliberate choice of no daemon is not a failure of one.
-  if (options_.strict && !wants_none()) {
-    const absl::string_view why = own_cache_.ok() ? status.message() : own_cache_.message();
-    return absl::UnavailableError(absl::StrCat("no daemon, and KILN_STRICT=1: ", why));
-  }
+  RETURN_IF_ERROR(CheckWorksAlone(status));
   // Counted, so that `kiln stats` shows that daemons are failing.
   if (!off()) disk_.NoteFallback();
   ASSIGN_OR_RETURN(proto::CompileReply reply, state.worker.Compile(request, deadline, compiler));

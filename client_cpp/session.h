@@ -65,6 +65,13 @@ struct CompileOutcome {
   std::string recorded;        // client_cpp/recorded_kernel.h; if SessionOptions requests it
 };
 
+// The result of one FetchEntry call.
+struct EntryOutcome {
+  std::string entry;  // its bytes (common/artifact/entry.h), checked; empty when there are errors
+  std::vector<proto::Diagnostic> diagnostics;
+  std::string tier;  // as in CompileOutcome
+};
+
 struct SessionStats {
   uint64_t kernels = 0, hits = 0, misses = 0;
   double seconds_saved = 0;
@@ -93,6 +100,13 @@ class Session {
   // report options. FailedPrecondition in a read-only session.
   virtual absl::StatusOr<CompileOutcome> Warm(const proto::CompileRequest& recorded,
                                               Target target) = 0;
+  // Compiles or fetches `unit` like Compile, and loads nothing: the entry may be relocatable, or
+  // for another machine. A glibc in the unit's target replaces the session's.
+  virtual absl::StatusOr<EntryOutcome> FetchEntry(proto::CompileUnit unit,
+                                                  const proto::SourceMap& source_map) = 0;
+  // Links relocatable entries' payloads into a module: in the daemon's worker or, without a daemon,
+  // in a private one. InvalidArgument names what is wrong with the request.
+  virtual absl::StatusOr<proto::LinkReply> Link(proto::LinkRequest request) = 0;
   // The id of the compiler that keys are made for; empty while it is unknown.
   virtual Digest compiler() = 0;
   // N of the glibc 2.N that kernels are compiled for.

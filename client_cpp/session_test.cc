@@ -32,6 +32,7 @@
 #include "common/artifact/entry.h"
 #include "common/artifact/signature.h"
 #include "common/home/home.h"
+#include "common/unit/math_library.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/glibc.h"
 #include "runtime/cpu/host_target.h"
@@ -580,6 +581,81 @@ TEST_F(SessionTest, FetchesFromDisk) {
   fs::remove(OnlyEntry());
   EXPECT_FALSE(Make()->Fetch(key).ok());
   EXPECT_EQ(Tier(*session, 1), "process") << "a fetched instance is the process's own";
+}
+
+TEST_F(SessionTest, FetchesEntriesWithoutLoadingThem) {
+  proto::CompileUnit unit = Unit(1);
+  unit.mutable_options()->set_relocatable(true);
+  proto::SourceMap names;
+  names.set_kernel("saxpy");
+  for (const char* server : {"", "off"}) {
+    SCOPED_TRACE(server);
+    fs::remove_all(options_.home);
+    options_.server = server;
+    auto session = Make();
+    auto fetched = session->FetchEntry(unit, names);
+    ASSERT_TRUE(fetched.ok()) << fetched.status();
+    EXPECT_EQ(fetched->tier, "compiled");
+    auto entry = DecodeEntry(fetched->entry);
+    ASSERT_TRUE(entry.ok()) << entry.status();
+    EXPECT_TRUE(entry->info.relocatable());
+    EXPECT_FALSE(IsMapped("/cache/"));
+    // The private worker's entries are on disk; the fake daemon keeps its own in memory.
+    setenv("KILN_FAKE", "remember", 1);
+    auto again = Make()->FetchEntry(unit, names);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->tier, *server == '\0' ? "compiled" : "disk");
+    EXPECT_TRUE(again->entry == fetched->entry);
+    const absl::Status run = session->Compile(unit, names, {}).status();
+    EXPECT_EQ(run.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(run.message().find("an object to be linked into a module"), std::string::npos) << run;
+    EXPECT_EQ(Tier(*session, 1), "compiled") << "has a key of its own";
+    EXPECT_TRUE(session->StopDaemon().ok());
+    unsetenv("KILN_FAKE");
+  }
+  setenv("KILN_FAKE", "diagnose", 1);
+  unit.mutable_options()->set_ad_stack_size(2);
+  auto wrong = Make()->FetchEntry(unit, names);
+  ASSERT_TRUE(wrong.ok()) << wrong.status();
+  EXPECT_TRUE(wrong->entry.empty());
+  EXPECT_EQ(wrong->diagnostics.size(), 1u);
+}
+
+TEST_F(SessionTest, AnEntryMayBeForAnOlderGlibc) {
+  proto::CompileUnit unit = Unit(1);
+  unit.mutable_target()->set_cpu(proto::X86_64_V4);
+  unit.mutable_target()->set_glibc(28);
+  auto fetched = Make()->FetchEntry(unit, {});
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  const proto::Target target = DecodeEntry(fetched->entry)->info.target();
+  EXPECT_EQ(target.cpu(), proto::X86_64_V4);
+  EXPECT_EQ(target.glibc(), GlibcFor(unit, 28));
+}
+
+TEST_F(SessionTest, LinksModules) {
+  proto::LinkRequest request;
+  request.set_symbol("module");
+  auto linked = Make()->Link(request);
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  EXPECT_EQ(linked->file(), "module by kilnd");
+  options_.server = "off";
+  EXPECT_EQ(Make()->Link(request)->file(), "module by kiln-worker");
+  // A worker that dies is started again once.
+  setenv("KILN_FAKE", ("die=" + root_ + "/died").c_str(), 1);
+  EXPECT_EQ(Make()->Link(request)->file(), "module by kiln-worker");
+  setenv("KILN_FAKE", "die=always", 1);
+  EXPECT_TRUE(absl::IsUnavailable(Make()->Link(request).status()));
+  setenv("KILN_FAKE", "error", 1);
+  EXPECT_EQ(Make()->Link(request).status().message(), "out of order");
+}
+
+TEST_F(SessionTest, LinksInAPrivateWorkerIfThereIsNoDaemon) {
+  fs::remove(root_ + "/bin/kilnd");
+  auto linked = Make()->Link({});
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  EXPECT_EQ(linked->file(), " by kiln-worker");
+  options_.strict = true;
+  EXPECT_TRUE(absl::IsUnavailable(Make()->Link({}).status()));
 }
 
 TEST_F(SessionTest, DaemonKilledBetweenRequests) {

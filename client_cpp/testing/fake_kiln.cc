@@ -27,7 +27,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -57,6 +56,8 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+std::string program;  // "kilnd" or "kiln-worker"
+
 // Entries made since the start; with KILN_FAKE=remember a look-up finds them.
 std::map<std::string, std::string> entries;
 
@@ -72,7 +73,9 @@ proto::CompileReply Compile(const proto::CompileRequest& request, const std::str
   proto::ArtifactInfo info;
   info.set_compile_seconds(1.5);
   info.set_compiler(kCompiler.Hex());
-  *info.mutable_target() = ParseCanonical(request.unit())->target();
+  const proto::CompileUnit unit = *ParseCanonical(request.unit());
+  *info.mutable_target() = unit.target();
+  info.set_relocatable(unit.options().relocatable());
   proto::Task* task = info.add_tasks();
   task->set_kind(proto::TASK_SERIAL);
   task->set_symbol("add_one");
@@ -101,6 +104,16 @@ proto::LookupReply Lookup(const proto::LookupRequest& request) {
   return reply;
 }
 
+// The "module" is its symbol and the name of the program that linked it.
+bool Link(const Frame& frame, int fd) {
+  proto::LinkRequest request;
+  if (!request.ParseFromString(frame.body)) return false;
+  proto::LinkReply reply;
+  reply.set_file(request.symbol() + " by " + program);
+  WriteFrame(fd, FrameType::kLinkReply, frame.id, reply).IgnoreError();
+  return true;
+}
+
 // Serves one stream. True: a request asked for shutdown.
 bool Serve(int fd, const std::string& tier) {
   for (;;) {
@@ -113,7 +126,7 @@ bool Serve(int fd, const std::string& tier) {
       reply.set_build("fake");
       reply.set_compiler(std::string(kCompiler.view()));
       WriteFrame(fd, FrameType::kHelloReply, frame->id, reply).IgnoreError();
-    } else if (frame->type == FrameType::kCompile) {
+    } else if (frame->type == FrameType::kCompile || frame->type == FrameType::kLink) {
       std::string marker = Mode("die");
       if (!marker.empty() && access(marker.c_str(), F_OK) != 0) {
         if (marker != "always") std::ofstream(marker) << "died";
@@ -134,6 +147,10 @@ bool Serve(int fd, const std::string& tier) {
         error.set_code(static_cast<int>(absl::StatusCode::kInternal));
         error.set_message("out of order");
         WriteFrame(fd, FrameType::kError, frame->id, error).IgnoreError();
+        continue;
+      }
+      if (frame->type == FrameType::kLink) {
+        if (!Link(*frame, fd)) return false;
         continue;
       }
       proto::CompileRequest request;
@@ -190,6 +207,7 @@ int Daemon(const std::string& home_dir) {
 int Main(int argc, char** argv) {
   std::string home;
   int fd = -1;
+  program = std::string(argv[0]).substr(std::string(argv[0]).rfind('/') + 1);
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
     if (arg == "--print-compiler-id") {
@@ -200,7 +218,7 @@ int Main(int argc, char** argv) {
     if (absl::ConsumePrefix(&arg, "--home=")) home = std::string(arg);
     if (absl::ConsumePrefix(&arg, "--fd=")) (void)absl::SimpleAtoi(arg, &fd);
   }
-  if (absl::EndsWith(argv[0], "kilnd")) return Daemon(home);
+  if (program == "kilnd") return Daemon(home);
   Serve(fd, "compiled");
   return 0;
 }
