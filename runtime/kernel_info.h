@@ -46,7 +46,7 @@ struct ArgumentSlot {
   Kind kind = Kind::kValue;
   uint32_t param = 0;
   uint32_t element = 0;
-  uint32_t scalar = 0;  // proto::Scalar of a value
+  uint32_t scalar = 0;  // SlotScalar of a value
 };
 
 // Libraries and the versions of their symbols, such as {"libmvec.so.1", "GLIBC_2.35"}.
@@ -58,7 +58,7 @@ struct KernelInfo {
   uint64_t runtime_abi = 0;
   std::vector<TaskInfo> tasks;
   std::vector<ArgumentSlot> arguments;
-  std::vector<uint32_t> results;  // proto::Scalar of each result slot
+  std::vector<uint32_t> results;  // SlotScalar of each result slot
   uint32_t temporary_bytes = 0;   // zeroed before each launch
   bool draws = false;             // random numbers
   bool has_effects = false;       // prints

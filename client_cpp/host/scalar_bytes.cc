@@ -1,89 +1,22 @@
 #include "client_cpp/host/scalar_bytes.h"
 
-#include <cstring>
-
 namespace kiln {
-namespace {
 
-template <typename T>
-T Read(const void* address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T));
-  return value;
-}
-
-}  // namespace
-
-float HalfToFloat(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1f;
-  uint32_t fraction = half & 0x3ff;
-  uint32_t bits;
-  if (exponent == 0x1f) {
-    bits = sign | 0x7f800000u | (fraction << 13);
-  } else if (exponent != 0) {
-    bits = sign | ((exponent + 112) << 23) | (fraction << 13);
-  } else {
-    const float tiny = static_cast<float>(fraction) * (1.0f / 16777216.0f);  // 2**-24
-    return sign != 0 ? -tiny : tiny;
-  }
-  return Read<float>(&bits);
-}
-
-uint16_t FloatToHalf(float value) {
-  const uint32_t bits = Read<uint32_t>(&value);
-  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
-  const uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
-  if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 and more, infinity
-  if (magnitude < 0x38800000) {                       // subnormal in half
-    // Adding 0.5 puts the half's unit in the last place of the float: the
-    // hardware rounds.
-    const float shifted = Read<float>(&magnitude) + 0.5f;
-    return sign | static_cast<uint16_t>(Read<uint32_t>(&shifted) - 0x3f000000);
-  }
-  const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23);
-  return sign | static_cast<uint16_t>(rounded >> 13);  // carries into infinity
-}
+static_assert(static_cast<uint32_t>(SlotScalar::kU1) == proto::U1 &&
+              static_cast<uint32_t>(SlotScalar::kI8) == proto::I8 &&
+              static_cast<uint32_t>(SlotScalar::kI64) == proto::I64 &&
+              static_cast<uint32_t>(SlotScalar::kU8) == proto::U8 &&
+              static_cast<uint32_t>(SlotScalar::kU64) == proto::U64 &&
+              static_cast<uint32_t>(SlotScalar::kF16) == proto::F16 &&
+              static_cast<uint32_t>(SlotScalar::kF64) == proto::F64 &&
+              static_cast<uint32_t>(SlotScalar::kF64) == proto::Scalar_MAX);
 
 double ScalarToDouble(Scalar scalar, const void* address) {
-  switch (scalar) {
-    case proto::F16:
-      return HalfToFloat(Read<uint16_t>(address));
-    case proto::F32:
-      return Read<float>(address);
-    case proto::F64:
-      return Read<double>(address);
-    case proto::U64:
-      return static_cast<double>(Read<uint64_t>(address));
-    default:
-      return static_cast<double>(ScalarToInt(scalar, address));
-  }
+  return ReadDouble(SlotScalarOf(scalar), address);
 }
 
 int64_t ScalarToInt(Scalar scalar, const void* address) {
-  switch (scalar) {
-    case proto::U1:
-      return Read<uint8_t>(address) != 0;
-    case proto::I8:
-      return Read<int8_t>(address);
-    case proto::I16:
-      return Read<int16_t>(address);
-    case proto::I32:
-      return Read<int32_t>(address);
-    case proto::I64:
-      return Read<int64_t>(address);
-    case proto::U8:
-      return Read<uint8_t>(address);
-    case proto::U16:
-      return Read<uint16_t>(address);
-    case proto::U32:
-      return Read<uint32_t>(address);
-    case proto::U64:
-      return static_cast<int64_t>(Read<uint64_t>(address));
-    default:
-      return 0;
-  }
+  return ReadInt(SlotScalarOf(scalar), address);
 }
 
 }  // namespace kiln
