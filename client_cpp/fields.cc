@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "client_cpp/runtime_status.h"
-#include "client_cpp/slot.h"
 #include "common/base/status_macros.h"
 #include "common/language/type.h"
 #include "common/layout/layout.h"
 #include "common/layout/tree_builder.h"
+#include "runtime/slot.h"
 
 namespace kiln {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "client_cpp/slot.h"
 #include "common/base/status_macros.h"
+#include "runtime/slot.h"
 
 namespace kiln {
 namespace {

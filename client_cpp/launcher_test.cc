@@ -1,8 +1,8 @@
 #include "client_cpp/launcher.h"
 
 #include "absl/strings/str_cat.h"
-#include "client_cpp/slot.h"
 #include "gtest/gtest.h"
+#include "runtime/slot.h"
 #include "runtime/test_artifact.h"
 #include "runtime/tree/test_tree.h"
 

@@ -1,22 +1,15 @@
 #include "runtime/loaded_kernel.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "runtime/abi_digest.h"
 #include "runtime/cpu/glibc.h"
 #include "runtime/cpu/host_target.h"
+#include "runtime/library.h"
 
 namespace kiln {
 namespace {
@@ -54,86 +47,6 @@ Result<> CheckAbiAndTarget(const KernelInfo& info) {
                                                      ", this is " + Hex(RuntimeAbi())};
   }
   return CheckTarget(info);
-}
-
-// Null if the loader refuses the file; dlerror() then says why.
-std::shared_ptr<void> Open(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
-  return {library, [](void* open) { dlclose(open); }};
-}
-
-// A path to descriptor `fd` that was never used before: the loader identifies libraries by path,
-// and numbers of closed descriptors are reused. Encodes a counter in slashes, since "//" and "/./"
-// do not change a path's meaning.
-std::string UniquePath(int fd) {
-  static std::atomic<uint64_t> counter{0};
-  std::string path = "/proc/self/fd";
-  for (uint64_t n = counter.fetch_add(1, std::memory_order_relaxed) + 1; n != 0; n >>= 1) {
-    path += (n & 1) != 0 ? "/." : "/";
-  }
-  return path + "/" + std::to_string(fd);
-}
-
-Result<> WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      return Error{ErrorCode::kResourceExhausted,
-                   std::string("writing a kernel: ") + strerror(errno)};
-    }
-    bytes.remove_prefix(n);
-  }
-  return {};
-}
-
-// The mapping of a library outlives descriptor and name, so both are released once it is open.
-struct Closer {
-  ~Closer() {
-    if (fd >= 0) close(fd);
-    if (!path.empty()) unlink(path.c_str());
-  }
-  int fd = -1;
-  std::string path;
-};
-
-bool IsNoExec(const std::string& path) {
-  struct statvfs fs;
-  return statvfs(path.c_str(), &fs) == 0 && (fs.f_flag & ST_NOEXEC) != 0;
-}
-
-// For systems on which anonymous files may not be executed (vm.memfd_noexec): a file that is
-// deleted once it is mapped.
-Result<std::shared_ptr<void>> OpenByTempFile(std::string_view payload,
-                                             std::vector<std::string> directories) {
-  directories.insert(directories.end(), {"/tmp", "/dev/shm", "/var/tmp"});
-  std::string why = "no directory that files may be executed from";
-  for (const std::string& directory : directories) {
-    if (IsNoExec(directory)) continue;
-    Closer file;
-    std::string path = directory + "/kiln-XXXXXX";
-    file.fd = mkostemp(path.data(), O_CLOEXEC);
-    if (file.fd < 0) continue;
-    file.path = path;
-    const Result<> written = WriteAll(file.fd, payload);
-    // Unlinks only now, so that the loader never sees the name used twice.
-    std::shared_ptr<void> library = written.ok() ? Open(path) : nullptr;
-    if (library != nullptr) return library;
-    why = written.ok() ? dlerror() : written.error().text;
-  }
-  return Error{ErrorCode::kUnavailable, "cannot load a kernel: " + why};
-}
-
-Error LoadError(const std::string& path, const char* error) {
-  std::string text = error != nullptr ? error : "unknown error";
-  bool mapping = IsNoExec(path);
-  for (const char* word : {"failed to map", "cannot open", "ermission", "permitted"}) {
-    // dlerror has no codes, only texts. If none matches, the file itself is bad; a copy would fail,
-    // too.
-    mapping |= text.find(word) != std::string::npos;
-  }
-  return {mapping ? ErrorCode::kUnavailable : ErrorCode::kDataLoss, std::move(text)};
 }
 
 // The kind comes from a file: it may be any number, also one that a later build has given a
@@ -249,26 +162,15 @@ Loaded LoadedKernel::BindLibrary(std::shared_ptr<void> library, KernelInfo info)
 
 Loaded LoadedKernel::FromFile(const std::string& path, KernelInfo info) {
   if (const Result<> fits = CheckAbiAndTarget(info); !fits.ok()) return fits.error();
-  std::shared_ptr<void> library = Open(path);
-  if (library == nullptr) return LoadError(path, dlerror());
-  return BindLibrary(std::move(library), std::move(info));
+  Result<std::shared_ptr<void>> library = OpenLibrary(path);
+  if (!library.ok()) return library.error();
+  return BindLibrary(*std::move(library), std::move(info));
 }
 
 Loaded LoadedKernel::FromBytes(std::string_view payload, KernelInfo info,
                                const std::vector<std::string>& directories) {
   if (const Result<> fits = CheckAbiAndTarget(info); !fits.ok()) return fits.error();
-  Closer file;
-  file.fd = memfd_create("kiln", MFD_CLOEXEC);
-  if (file.fd >= 0) {
-    if (const Result<> written = WriteAll(file.fd, payload); !written.ok()) return written.error();
-    const std::string path = UniquePath(file.fd);
-    std::shared_ptr<void> library = Open(path);
-    if (library != nullptr) return BindLibrary(std::move(library), std::move(info));
-    // Only a refused mapping is worth the second attempt; damaged bytes stay damaged.
-    Error error = LoadError(path, dlerror());
-    if (error.code != ErrorCode::kUnavailable) return error;
-  }
-  Result<std::shared_ptr<void>> library = OpenByTempFile(payload, directories);
+  Result<std::shared_ptr<void>> library = OpenLibraryBytes(payload, directories);
   if (!library.ok()) return library.error();
   return BindLibrary(*std::move(library), std::move(info));
 }

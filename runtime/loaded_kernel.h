@@ -55,8 +55,7 @@ class LoadedKernel {
   // is not a kernel.
   static Result<std::shared_ptr<const LoadedKernel>> FromFile(const std::string& path,
                                                               KernelInfo info);
-  // Loads from memory, through an anonymous file. Where systems do not execute those, through a
-  // file in the first suitable one of `directories`, /tmp, /dev/shm and /var/tmp.
+  // Loads from memory; `directories` as in OpenLibraryBytes (runtime/library.h).
   static Result<std::shared_ptr<const LoadedKernel>> FromBytes(
       std::string_view payload, KernelInfo info, const std::vector<std::string>& directories = {});
   // Takes functions that are in memory already: `find` returns that of a symbol, null if there is
