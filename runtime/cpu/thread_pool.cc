@@ -164,6 +164,12 @@ void ThreadPool::Start(int threads) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+void ThreadPool::StartAll() {
+  if (IsOfParent() || busy_.exchange(true, std::memory_order_acquire)) return;
+  if (started() < concurrency_ - 1) Start(concurrency_);
+  busy_.store(false, std::memory_order_release);
+}
+
 bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* iterations,
                         int64_t* nanoseconds) {
   if (IsOfParent()) return false;

@@ -67,6 +67,9 @@ class ThreadPool final : public Executor {
   int concurrency() const override { return IsOfParent() ? 1 : concurrency_; }
   bool has_own_threads() const override { return true; }
 
+  // Starts all threads now, unless a launch has the pool, which then starts them.
+  void StartAll();
+
   // Threads started so far, the caller not counted.
   int started() const { return started_.load(std::memory_order_relaxed); }
 

@@ -1,0 +1,26 @@
+// Freed objects of the C interface, kept for a while without their content.
+#ifndef KILN_LIBKILN_GRAVEYARD_H_
+#define KILN_LIBKILN_GRAVEYARD_H_
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+namespace kiln::capi {
+
+// Keeps the last kKept objects of a type, so that a program that uses one of them gets an error
+// instead of memory that is another object by now. Thread-safe.
+template <typename Object>
+void Bury(std::unique_ptr<Object> object) {
+  constexpr size_t kKept = 256;
+  static std::mutex mutex;
+  static std::array<std::unique_ptr<Object>, kKept> kept;
+  static size_t next = 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  kept[next].swap(object);
+  next = (next + 1) % kKept;
+}
+
+}  // namespace kiln::capi
+
+#endif  // KILN_LIBKILN_GRAVEYARD_H_

@@ -1,0 +1,230 @@
+// Launches of kernels and graphs.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libkiln/arguments.h"
+#include "libkiln/failure.h"
+#include "libkiln/handles.h"
+#include "runtime/module/reports.h"
+#include "runtime/number_format.h"
+#include "runtime/slot.h"
+
+using kiln::capi::Fail;
+using kiln::capi::FailNull;
+using kiln::capi::Guarded;
+
+namespace kiln::capi {
+namespace {
+
+// Slots of a launch or a graph: on the stack, since an allocation costs as much as a small launch.
+class Slots {
+ public:
+  explicit Slots(size_t count) {
+    if (count <= kOnStack) {
+      std::fill_n(stack_, count, 0);
+    } else {
+      heap_.resize(count);
+      data_ = heap_.data();
+    }
+  }
+  uint64_t* data() { return data_; }
+
+ private:
+  static constexpr size_t kOnStack = 128;
+  uint64_t stack_[kOnStack];
+  std::vector<uint64_t> heap_;
+  uint64_t* data_ = stack_;
+};
+
+// Whether the launch has what it needs: a world of the kernel's module.
+kiln_status CheckWorld(const kiln_kernel& kernel, const kiln_world* world) {
+  if (world == nullptr) {
+    if (!kernel.of().has_data) return KILN_OK;
+    return Fail(KILN_INVALID_ARGUMENT,
+                "kernel '" + kernel.of().name + "' uses fields: it needs a world, got NULL");
+  }
+  if (!IsLive(world)) {
+    return Fail(KILN_INVALID_ARGUMENT, "kernel '" + kernel.of().name + "': the world was freed");
+  }
+  if (world->module == kernel.module) return KILN_OK;
+  return Fail(KILN_INVALID_ARGUMENT, "kernel '" + kernel.of().name + "' is of module '" +
+                                         kernel.module->name + "', its world of another: '" +
+                                         world->module->name + "'");
+}
+
+// Requires: a checked world, and filled slots of the parameters.
+kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, uint64_t* results,
+                const kiln_launch_options& options) {
+  const ModuleKernel& of = kernel.of();
+  const kiln_context& context = *kernel.module->context;
+  if (world != nullptr) world->world->Bind(kernel.number, slots);
+  LaunchOptions launch;
+  launch.executor = context.executor.get();
+  launch.max_threads = static_cast<int>(options.max_threads != 0 ? options.max_threads
+                                                                 : context.options.max_threads);
+  // Without a world, random numbers count the launches of the process.
+  if (world != nullptr && of.code->info().draws) launch.random = world->world->NextRandom();
+  const bool own_print = options.print != nullptr;
+  ModuleReports reports(*kernel.module->module, kernel.number,
+                        own_print ? options.print : context.options.print,
+                        own_print ? options.print_self : context.options.print_self);
+  launch.hooks = &reports.hooks();
+  reports.StopWith(options.stop);
+  if (of.code->Launch(slots, results, launch)) return KILN_OK;
+  return Fail(KILN_ABORTED, "kernel '" + of.name + "': " + reports.failure());
+}
+
+}  // namespace
+}  // namespace kiln::capi
+
+kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world, uint64_t* slots,
+                              uint64_t* results, const kiln_launch_options* options) {
+  return Guarded([&]() -> kiln_status {
+    if (kernel == nullptr) return FailNull("kiln_launch_slots", "kernel");
+    if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
+      return fits;
+    }
+    return kiln::capi::Run(*kernel, world, slots, results, kiln::capi::Sized(options));
+  });
+}
+
+kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln_arg* args,
+                        size_t count, uint64_t* results, const kiln_launch_options* options) {
+  return Guarded([&]() -> kiln_status {
+    if (kernel == nullptr) return FailNull("kiln_launch", "kernel");
+    const kiln::ModuleKernel& of = kernel->of();
+    if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
+      return fits;
+    }
+    if (count != of.params.size()) {
+      return Fail(KILN_INVALID_ARGUMENT, kernel->text + " takes " +
+                                             std::to_string(of.params.size()) + " arguments, got " +
+                                             std::to_string(count));
+    }
+    if (args == nullptr && count > 0) return FailNull("kiln_launch", "args");
+    const kiln::KernelInfo& info = of.code->info();
+    kiln::capi::Slots slots(info.arguments.size());
+    for (size_t i = 0; i < count; ++i) {
+      const kiln::ModuleParam& param = of.params[i];
+      const kiln_status packed = kiln::capi::PackArg(kiln::capi::WantedBy(of, param), args[i],
+                                                     slots.data() + param.first_slot);
+      if (packed != KILN_OK) return packed;
+    }
+    if (results != nullptr || info.results.empty()) {
+      return kiln::capi::Run(*kernel, world, slots.data(), results, kiln::capi::Sized(options));
+    }
+    kiln::capi::Slots dropped(info.results.size());
+    return kiln::capi::Run(*kernel, world, slots.data(), dropped.data(),
+                           kiln::capi::Sized(options));
+  });
+}
+
+namespace kiln::capi {
+namespace {
+
+// A graph's launches, with all slots of their parameters.
+class GraphRun {
+ public:
+  GraphRun(const kiln_graph& graph, size_t slots) : graph_(graph), slots_(slots) {}
+
+  static size_t SlotsOf(const kiln_graph& graph) {
+    size_t count = 0;
+    for (const ModuleGraph::Launch& launch : graph.of().launches) {
+      count += KernelOf(graph, launch).of().code->info().arguments.size();
+    }
+    return count;
+  }
+
+  // Every argument is packed before anything runs.
+  kiln_status Pack(const kiln_named_arg* args, size_t count) {
+    const ModuleGraph& of = graph_.of();
+    std::vector<const kiln_arg*> given(of.args.size());
+    for (size_t i = 0; i < count; ++i) {
+      const auto at = std::find_if(of.args.begin(), of.args.end(), [&](const auto& arg) {
+        return args[i].name != nullptr && arg.name == args[i].name;
+      });
+      if (at == of.args.end()) {
+        return Fail(KILN_INVALID_ARGUMENT, "graph '" + of.name + "' takes no argument '" +
+                                               (args[i].name == nullptr ? "NULL" : args[i].name) +
+                                               "'");
+      }
+      given[static_cast<size_t>(at - of.args.begin())] = &args[i].arg;
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] == nullptr) {
+        return Fail(KILN_INVALID_ARGUMENT,
+                    "graph '" + of.name + "' needs the argument '" + of.args[i].name + "'");
+      }
+    }
+    uint64_t* slots = slots_.data();
+    for (const ModuleGraph::Launch& launch : of.launches) {
+      const ModuleKernel& kernel = KernelOf(graph_, launch).of();
+      size_t constant = 0;
+      for (size_t p = 0; p < kernel.params.size(); ++p) {
+        const ModuleParam& param = kernel.params[p];
+        if (launch.args[p] == module::kNone) {
+          std::copy_n(&launch.constants[constant], param.value.count, slots + param.first_slot);
+          constant += param.value.count;
+          continue;
+        }
+        const ModuleGraph::Arg& arg = of.args[launch.args[p]];
+        const Wanted wanted{"graph", of.name, arg.name, param.is_array, param.value, param.rank};
+        const kiln_status packed =
+            PackArg(wanted, *given[launch.args[p]], slots + param.first_slot);
+        if (packed != KILN_OK) return packed;
+      }
+      slots += kernel.code->info().arguments.size();
+    }
+    return KILN_OK;
+  }
+
+  kiln_status Launch(kiln_world* world, const kiln_launch_options& options) {
+    uint64_t* slots = slots_.data();
+    for (const ModuleGraph::Launch& launch : graph_.of().launches) {
+      const kiln_kernel& kernel = KernelOf(graph_, launch);
+      const KernelInfo& info = kernel.of().code->info();
+      Slots results(info.results.size());
+      const kiln_status done = Run(kernel, world, slots, results.data(), options);
+      if (done != KILN_OK) return done;
+      slots += info.arguments.size();
+    }
+    return KILN_OK;
+  }
+
+  static const kiln_kernel& KernelOf(const kiln_graph& graph, const ModuleGraph::Launch& launch) {
+    return graph.module->kernels[launch.kernel];
+  }
+
+ private:
+  const kiln_graph& graph_;
+  Slots slots_;
+};
+
+}  // namespace
+}  // namespace kiln::capi
+
+kiln_status kiln_graph_run(const kiln_graph* graph, kiln_world* world, const kiln_named_arg* args,
+                           size_t count, const kiln_launch_options* options) {
+  return Guarded([&]() -> kiln_status {
+    if (graph == nullptr) return FailNull("kiln_graph_run", "graph");
+    if (args == nullptr && count > 0) return FailNull("kiln_graph_run", "args");
+    for (const kiln::ModuleGraph::Launch& launch : graph->of().launches) {
+      const kiln_kernel& kernel = kiln::capi::GraphRun::KernelOf(*graph, launch);
+      if (const kiln_status fits = kiln::capi::CheckWorld(kernel, world); fits != KILN_OK) {
+        return fits;
+      }
+    }
+    kiln::capi::GraphRun run(*graph, kiln::capi::GraphRun::SlotsOf(*graph));
+    if (const kiln_status packed = run.Pack(args, count); packed != KILN_OK) return packed;
+    return run.Launch(world, kiln::capi::Sized(options));
+  });
+}
+
+double kiln_slot_float(kiln_dtype dtype, uint64_t slot) {
+  return kiln::ReadDouble(static_cast<kiln::SlotScalar>(dtype), &slot);
+}
+
+int64_t kiln_slot_int(kiln_dtype dtype, uint64_t slot) {
+  return kiln::ReadInt(static_cast<kiln::SlotScalar>(dtype), &slot);
+}

@@ -1,0 +1,189 @@
+// Worlds, and access to their fields.
+#include <algorithm>
+#include <string>
+
+#include "libkiln/failure.h"
+#include "libkiln/graveyard.h"
+#include "libkiln/handles.h"
+#include "runtime/slot.h"
+
+using kiln::capi::Fail;
+using kiln::capi::FailNull;
+using kiln::capi::Guarded;
+
+namespace {
+
+// Calls body(world, number of the field) if both exist.
+template <typename Body>
+kiln_status WithField(const char* function, kiln_world* world, const char* name, const Body& body) {
+  return Guarded([&]() -> kiln_status {
+    if (!kiln::capi::IsLive(world)) return FailNull(function, "world");
+    if (name == nullptr) return FailNull(function, "name");
+    const int number = world->world->of().FindField(name);
+    if (number < 0) {
+      kiln_field field{};
+      return kiln_module_field(world->module, name, &field);  // says which fields there are
+    }
+    return body(*world->world, number);
+  });
+}
+
+kiln_status FromResult(const kiln::Result<>& result) {
+  return result.ok() ? KILN_OK : Fail(result.error());
+}
+
+const kiln::ModuleField& FieldOf(const kiln::World& world, int number) {
+  return world.of().fields()[static_cast<size_t>(number)];
+}
+
+kiln_status CheckBytes(const kiln::ModuleField& field, const void* array, size_t bytes) {
+  if (array == nullptr && field.ArrayBytes() > 0) {
+    return Fail(KILN_INVALID_ARGUMENT, "field '" + field.name + "': the array is NULL");
+  }
+  if (bytes == field.ArrayBytes()) return KILN_OK;
+  return Fail(KILN_INVALID_ARGUMENT, "field '" + field.name + "' has " +
+                                         std::to_string(field.ArrayBytes()) + " bytes, the array " +
+                                         std::to_string(bytes));
+}
+
+}  // namespace
+
+kiln_status kiln_world_new(kiln_module* module, const kiln_world_options* options,
+                           kiln_world** world) {
+  return Guarded([&]() -> kiln_status {
+    if (!kiln::capi::IsLive(module)) return FailNull("kiln_world_new", "module");
+    if (world == nullptr) return FailNull("kiln_world_new", "world");
+    const kiln_world_options given = kiln::capi::Sized(options);
+    kiln::WorldOptions wanted;
+    wanted.executor = module->context->executor.get();
+    wanted.seed = given.seed;
+    if (given.max_bytes != 0) {
+      wanted.budget = std::make_shared<kiln::MemoryBudget>(given.max_bytes);
+    }
+    kiln::Result<std::unique_ptr<kiln::World>> made = kiln::World::Make(module->module, wanted);
+    if (!made.ok()) return Fail(made.error());
+    auto handle = std::make_unique<kiln_world>();
+    handle->module = module;
+    handle->world = *std::move(made);
+    module->worlds.fetch_add(1);
+    module->context->objects.fetch_add(1);
+    *world = handle.release();
+    return KILN_OK;
+  });
+}
+
+kiln_status kiln_world_free(kiln_world* world) {
+  return Guarded([&]() -> kiln_status {
+    if (world == nullptr) return KILN_OK;
+    if (!kiln::capi::IsLive(world)) return FailNull("kiln_world_free", "world");
+    world->module->worlds.fetch_sub(1);
+    world->module->context->objects.fetch_sub(1);
+    world->magic = 0;
+    world->world.reset();
+    kiln::capi::Bury(std::unique_ptr<kiln_world>(world));
+    return KILN_OK;
+  });
+}
+
+kiln_status kiln_world_seed(kiln_world* world, uint64_t seed) {
+  if (!kiln::capi::IsLive(world)) return FailNull("kiln_world_seed", "world");
+  world->world->Seed(seed);
+  return KILN_OK;
+}
+
+kiln_status kiln_world_prepare(kiln_world* world) {
+  return Guarded([&]() -> kiln_status {
+    if (!kiln::capi::IsLive(world)) return FailNull("kiln_world_prepare", "world");
+    world->world->Touch();
+    return KILN_OK;
+  });
+}
+
+kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view) {
+  return WithField("kiln_field_view", world, name, [&](kiln::World& of, int number) -> kiln_status {
+    if (view == nullptr) return FailNull("kiln_field_view", "view");
+    const kiln::ModuleField& field = FieldOf(of, number);
+    kiln::Result<kiln::World::View> found = of.ViewOf(number);
+    if (!found.ok()) return Fail(found.error());
+    const int64_t bytes = kiln::ScalarBytesOf(field.scalar);
+    const size_t ndim = field.shape.size() + field.element.size();
+    if (ndim > KILN_MAX_NDIM) {
+      return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "' has more than " +
+                                          std::to_string(KILN_MAX_NDIM) + " axes");
+    }
+    for (size_t i = 0; i < ndim; ++i) {
+      if (found->strides[i] % bytes != 0) {
+        return Fail(KILN_FAILED_PRECONDITION,
+                    "field '" + field.name +
+                        "': its elements are not a whole number of scalars apart; copy them "
+                        "instead");
+      }
+    }
+    for (size_t i = 0; i < ndim; ++i) {
+      view->shape[i] = static_cast<int64_t>(
+          i < field.shape.size() ? field.shape[i] : field.element[i - field.shape.size()]);
+      view->strides[i] = found->strides[i] / bytes;
+    }
+    view->array = kiln_array_of(found->data, field.scalar, static_cast<int32_t>(ndim), view->shape);
+    view->array.strides = view->strides;
+    return KILN_OK;
+  });
+}
+
+kiln_status kiln_field_read(kiln_world* world, const char* name, void* array, size_t bytes) {
+  return WithField("kiln_field_read", world, name, [&](kiln::World& of, int number) -> kiln_status {
+    const kiln_status fits = CheckBytes(FieldOf(of, number), array, bytes);
+    return fits != KILN_OK ? fits : FromResult(of.Read(number, array));
+  });
+}
+
+kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array, size_t bytes) {
+  return WithField("kiln_field_write", world, name,
+                   [&](kiln::World& of, int number) -> kiln_status {
+                     const kiln_status fits = CheckBytes(FieldOf(of, number), array, bytes);
+                     return fits != KILN_OK ? fits : FromResult(of.Write(number, array));
+                   });
+}
+
+kiln_status kiln_field_locate(kiln_world* world, const char* name, const int64_t* indices,
+                              uint32_t component, int activate, void** address) {
+  return WithField(
+      "kiln_field_locate", world, name, [&](kiln::World& of, int number) -> kiln_status {
+        const kiln::ModuleField& field = FieldOf(of, number);
+        if (address == nullptr) return FailNull("kiln_field_locate", "address");
+        if (indices == nullptr && !field.shape.empty()) {
+          return FailNull("kiln_field_locate", "indices");
+        }
+        if (component >= field.components.size()) {
+          return Fail(KILN_OUT_OF_RANGE,
+                      "field '" + field.name + "' has " + std::to_string(field.components.size()) +
+                          " numbers in an element, not " + std::to_string(component + 1));
+        }
+        if (field.is_quantised) {
+          return Fail(KILN_UNIMPLEMENTED,
+                      "field '" + field.name +
+                          "': its numbers are quantised; only kernels read and write them");
+        }
+        const auto access = activate != 0 ? kiln::CellAccess::kWrite : kiln::CellAccess::kFind;
+        kiln::Result<uint8_t*> found = of.Locate(number, indices, component, access);
+        if (!found.ok()) return Fail(found.error());
+        *address = *found;
+        return KILN_OK;
+      });
+}
+
+kiln_array kiln_array_of(void* data, kiln_dtype dtype, int32_t ndim, const int64_t* shape) {
+  constexpr int32_t kCpu = 1;
+  // By ScalarFacts::Kind, in DLPack's numbers; no dtype has a code that nothing accepts.
+  static constexpr uint8_t kCodes[] = {6, 0, 1, 2};
+  const kiln::ScalarFacts* facts = kiln::FindScalar(dtype);
+  kiln_array array{};
+  array.data = data;
+  array.device_type = kCpu;
+  array.ndim = ndim;
+  array.code = facts == nullptr ? 255 : kCodes[facts->kind];
+  array.bits = facts == nullptr ? 0 : static_cast<uint8_t>(facts->bytes * 8);
+  array.lanes = 1;
+  array.shape = const_cast<int64_t*>(shape);  // DLPack's type; nothing writes through it
+  return array;
+}

@@ -1,0 +1,150 @@
+// A loaded module: kernels ready to launch, and the blueprints of fields, trees and graphs.
+//
+// Thread safety: immutable once loaded.
+#ifndef KILN_RUNTIME_MODULE_MODULE_H_
+#define KILN_RUNTIME_MODULE_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/artifact/target.h"
+#include "common/layout/tree_shape.h"
+#include "runtime/loaded_kernel.h"
+#include "runtime/module/tables.h"
+#include "runtime/result.h"
+
+namespace kiln {
+
+// A shape and what it is of, as programs see it: a parameter, a result, a graph's argument.
+struct ValueShape {
+  uint32_t scalar = 0;            // proto::Scalar; 0: a struct
+  std::vector<uint32_t> scalars;  // of structs, of each number
+  std::vector<uint64_t> shape;    // of a tensor, or of an array's elements
+  uint32_t count = 1;             // numbers, of one element
+
+  uint32_t ScalarAt(uint32_t number) const { return scalar != 0 ? scalar : scalars[number]; }
+};
+
+struct ModuleParam {
+  std::string name;
+  bool is_array = false;
+  ValueShape value;  // of arrays, their elements
+  uint32_t rank = 0;
+  uint32_t first_slot = 0;
+  bool writes = false;  // the kernel may write to the array
+};
+
+struct ModuleResult {
+  ValueShape value;
+  uint32_t first_slot = 0;
+};
+
+struct ModuleKernel {
+  std::string name;
+  std::vector<ModuleParam> params;
+  std::vector<ModuleResult> results;
+  std::shared_ptr<const LoadedKernel> code;
+  module::Span bindings;  // of the tables
+  module::Span formats, places;
+  bool has_data = false;  // launches need a world
+};
+
+struct ModuleField {
+  struct Component {
+    uint32_t tree, place;
+    std::vector<uint64_t> axes;  // of the tree, by index; module::kNone: none
+  };
+  std::string name;
+  uint32_t scalar = 0;
+  std::vector<uint64_t> shape, element;
+  std::vector<int64_t> offsets;  // the first index of each axis
+  std::vector<Component> components;
+  bool is_sparse = false, is_quantised = false;
+  uint32_t gradient = module::kNone;
+
+  // Of an array with all elements.
+  uint64_t NumScalars() const;
+  uint64_t ArrayBytes() const;
+};
+
+struct ModuleGraph {
+  struct Arg {
+    std::string name;
+    bool is_array = false;
+    ValueShape value;
+    uint32_t rank = 0;
+  };
+  struct Launch {
+    uint32_t kernel;
+    std::vector<uint64_t> args;       // by parameter: the graph's argument, or module::kNone
+    std::vector<uint64_t> constants;  // the slots of the other parameters, in order
+  };
+  std::string name;
+  std::vector<Arg> args;
+  std::vector<Launch> launches;
+};
+
+struct ModuleTree {
+  TreeShape shape;
+  std::vector<std::string> names;
+};
+
+class Module {
+ public:
+  // Loads the file at `path`, for the highest level that the module has and `host` runs.
+  // FailedPrecondition if there is none, or this machine's glibc is too old; the errors of
+  // ModuleFile::Open.
+  static Result<std::shared_ptr<const Module>> Open(const std::string& path);
+  // A file's bytes, which are copied. Needs a directory or an anonymous file that may be executed.
+  static Result<std::shared_ptr<const Module>> FromBytes(const uint8_t* file, uint64_t bytes);
+  // A module that is linked into the program: `tables` is its symbol.
+  static Result<std::shared_ptr<const Module>> Linked(const void* tables);
+
+  std::string_view name() const { return tables_.TextOf(tables_.header().name); }
+  const ModuleTables& tables() const { return tables_; }
+  Target target() const { return target_; }  // for which it was loaded
+  const std::vector<ModuleKernel>& kernels() const { return kernels_; }
+  const std::vector<ModuleField>& fields() const { return fields_; }
+  const std::vector<ModuleGraph>& graphs() const { return graphs_; }
+  const std::vector<ModuleTree>& trees() const { return trees_; }
+  // The number of a name; -1 if there is none.
+  int FindKernel(std::string_view name) const { return Find(kernel_numbers_, name); }
+  int FindField(std::string_view name) const { return Find(field_numbers_, name); }
+  int FindGraph(std::string_view name) const { return Find(graph_numbers_, name); }
+
+ private:
+  using Names = std::unordered_map<std::string, int>;
+  static int Find(const Names& names, std::string_view name);
+
+  Module() = default;
+  // `code` keeps the tables and the code at distances from them loaded.
+  static Result<std::shared_ptr<const Module>> Load(ModuleTables tables,
+                                                    std::shared_ptr<const void> code);
+  Result<> LoadKernels(const std::shared_ptr<const void>& code);
+  Result<> LoadKernel(const module::Kernel& record, const std::shared_ptr<const void>& code);
+  void LoadFields();
+  void LoadGraphs();
+  void LoadTrees();
+  ValueShape ShapeOf(uint32_t scalar, module::Span scalars, module::Span shape) const;
+
+  std::shared_ptr<const void> code_;
+  ModuleTables tables_;
+  Target target_;
+  std::vector<ModuleKernel> kernels_;
+  std::vector<ModuleField> fields_;
+  std::vector<ModuleGraph> graphs_;
+  std::vector<ModuleTree> trees_;
+  Names kernel_numbers_, field_numbers_, graph_numbers_;
+};
+
+// The levels for which a module has code, and what it needs of libraries.
+std::vector<Target> TargetsOf(const ModuleTables& tables);
+LibraryVersions NeedsOf(const ModuleTables& tables);
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_MODULE_MODULE_H_

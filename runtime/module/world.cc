@@ -1,0 +1,212 @@
+#include "runtime/module/world.h"
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/slot.h"
+
+namespace kiln {
+namespace {
+
+uint64_t Mixed(uint64_t z) {  // SplitMix64's finish
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+Error Of(const ModuleField& field, ErrorCode code, const std::string& text) {
+  return {code, "field '" + field.name + "': " + text};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
+                                           const WorldOptions& options) {
+  std::unique_ptr<World> world(new World(std::move(module)));
+  for (const ModuleTree& tree : world->module_->trees()) {
+    TreeOptions tree_options;
+    tree_options.names = tree.names;
+    tree_options.budget = options.budget;
+    tree_options.executor = options.executor;
+    Result<std::unique_ptr<Tree>> made = Tree::Make(tree.shape, std::move(tree_options));
+    if (!made.ok()) return made.error();
+    world->trees_.push_back(*std::move(made));
+  }
+  world->BindKernels();
+  world->Seed(options.seed);
+  return world;
+}
+
+void World::BindKernels() {
+  const ModuleTables& tables = module_->tables();
+  bound_.resize(module_->kernels().size());
+  for (size_t k = 0; k < bound_.size(); ++k) {
+    tables.ForEach<module::Binding>(
+        module_->kernels()[k].bindings, [&](const module::Binding& binding) {
+          Bound bound{binding.slot, binding.value};
+          if (binding.kind != module::Binding::kNumber) {
+            const Tree& tree = *trees_[binding.tree];
+            if (binding.kind == module::Binding::kAddress) {
+              bound.value = reinterpret_cast<uint64_t>(tree.root()) + binding.value;
+            } else {
+              std::vector<KilnNode*>& nodes = nodes_.emplace_back();
+              for (const uint64_t node : tables.Numbers(binding.nodes)) {
+                nodes.push_back(tree.node(static_cast<int>(node)));
+              }
+              // Moving the vector to a longer list does not move its elements.
+              bound.value = reinterpret_cast<uint64_t>(nodes.data());
+            }
+          }
+          bound_[k].push_back(bound);
+        });
+  }
+}
+
+void World::Seed(uint64_t seed) { random_.store(Mixed(seed), std::memory_order_relaxed); }
+
+uint64_t World::NextRandom() {
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
+  return Mixed(random_.fetch_add(kStep, std::memory_order_relaxed) + kStep);
+}
+
+Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t component,
+                               CellAccess access) const {
+  const ModuleField& field = module_->fields()[number];
+  const ModuleField::Component& part = field.components[component];
+  int64_t at[kMaxIndices] = {};
+  for (size_t i = 0; i < field.shape.size(); ++i) {
+    const int64_t index = indices[i] - field.offsets[i];
+    // As unsigned: a negative index is beyond every extent.
+    if (static_cast<uint64_t>(index) >= field.shape[i]) {
+      return Of(field, ErrorCode::kOutOfRange,
+                "index " + std::to_string(indices[i]) + " along axis " + std::to_string(i) +
+                    ", which has " + std::to_string(field.offsets[i]) + " to " +
+                    std::to_string(field.offsets[i] + static_cast<int64_t>(field.shape[i]) - 1));
+    }
+    if (part.axes[i] != module::kNone) at[part.axes[i]] = index;
+  }
+  return trees_[part.tree]->Locate(static_cast<int>(part.place), at, access);
+}
+
+void World::Touch() {
+  constexpr uint64_t kPage = 4096;
+  for (const std::unique_ptr<Tree>& tree : trees_) {
+    auto* const root = reinterpret_cast<volatile uint8_t*>(tree->root());
+    // Adds nothing, atomically: another thread may be writing there.
+    for (uint64_t at = 0; at < tree->shape().root_bytes(); at += kPage) {
+      __atomic_fetch_add(root + at, 0, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+// Calls visit(address, count, bytes between cells, number of the scalar in the array, step in the
+// array) for runs of active cells of each component.
+template <typename Visit>
+Result<> World::ForEachRun(int number, const Visit& visit) const {
+  const ModuleField& field = module_->fields()[number];
+  if (field.is_quantised) {
+    return Of(field, ErrorCode::kUnimplemented,
+              "its numbers are quantised; only kernels read and write them");
+  }
+  const auto components = static_cast<int64_t>(field.components.size());
+  for (int64_t c = 0; c < components; ++c) {
+    const ModuleField::Component& part = field.components[c];
+    Tree& tree = *trees_[part.tree];
+    const auto [node, offset] = tree.shape().CellOf(static_cast<int>(part.place));
+    const NodeLayout& cells = tree.shape()[node];
+    int64_t step_of_axis[kMaxIndices] = {};  // scalars of the array
+    int64_t step = components;
+    for (size_t i = field.shape.size(); i-- > 0; step *= static_cast<int64_t>(field.shape[i])) {
+      if (part.axes[i] != module::kNone) step_of_axis[part.axes[i]] = step;
+    }
+    // The cells of a run differ along the node's last axis.
+    const int64_t along = cells.levels.empty() ? 0 : step_of_axis[cells.levels.back().axis];
+    tree.ForEachRun(node, [&, offset = offset](const CellRun& run) {
+      int64_t position = c;
+      for (int axis = 0; axis < kMaxIndices; ++axis) position += run.at[axis] * step_of_axis[axis];
+      visit(run.cell + offset, run.count, cells.cell_bytes, position, along);
+    });
+  }
+  return {};
+}
+
+Result<> World::Read(int number, void* array) const {
+  const ModuleField& field = module_->fields()[number];
+  const size_t size = ScalarBytesOf(field.scalar);
+  auto* to = static_cast<uint8_t*>(array);
+  std::memset(to, 0, field.ArrayBytes());
+  return ForEachRun(number, [&](const uint8_t* from, uint64_t count, uint64_t stride,
+                                int64_t position, int64_t step) {
+    for (uint64_t i = 0; i < count; ++i) {
+      std::memcpy(to + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+                  from + i * stride, size);
+    }
+  });
+}
+
+Result<> World::Write(int number, const void* array) const {
+  const size_t size = ScalarBytesOf(module_->fields()[number].scalar);
+  const auto* from = static_cast<const uint8_t*>(array);
+  return ForEachRun(number, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
+                                int64_t step) {
+    for (uint64_t i = 0; i < count; ++i) {
+      std::memcpy(to + i * stride,
+                  from + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+                  size);
+    }
+  });
+}
+
+Result<World::View> World::ViewOf(int number) const {
+  const ModuleField& field = module_->fields()[number];
+  const char* const no_array = "it is no strided array in memory: ";
+  const auto refuse = [&](const char* why) {
+    return Of(field, ErrorCode::kFailedPrecondition,
+              std::string(no_array) + why + "; copy its elements instead");
+  };
+  if (field.is_sparse) return refuse("it has sparse levels");
+  if (field.is_quantised) return refuse("its numbers are quantised");
+  View view;
+  std::vector<uint64_t> offsets;  // of the components from the tree's root
+  for (size_t c = 0; c < field.components.size(); ++c) {
+    const ModuleField::Component& part = field.components[c];
+    if (part.tree != field.components[0].tree) return refuse("it is in several trees");
+    const TreeShape& shape = trees_[part.tree]->shape();
+    std::vector<int64_t> stride_of_axis(kMaxIndices, 0);
+    std::vector<int> levels_of_axis(kMaxIndices, 0);
+    uint64_t offset = 0;
+    for (int n = static_cast<int>(part.place); n > 0; n = shape[n].parent) {
+      offset += shape[n].offset;
+      for (const NodeLayout::Level& level : shape[n].levels) {
+        stride_of_axis[level.axis] = static_cast<int64_t>(level.multiplier * shape[n].cell_bytes);
+        if (level.extent > 1) ++levels_of_axis[level.axis];
+      }
+    }
+    std::vector<int64_t> strides;
+    for (const uint64_t axis : part.axes) {
+      if (axis != module::kNone && levels_of_axis[axis] > 1) {
+        return refuse("several levels divide an axis");
+      }
+      strides.push_back(axis == module::kNone ? 0 : stride_of_axis[axis]);
+    }
+    if (c > 0 && strides != view.strides) return refuse("its components have other strides");
+    view.strides = std::move(strides);
+    offsets.push_back(offset);
+  }
+  // Components in C order have to be as far apart as the elements of an array.
+  int64_t step = offsets.size() > 1 ? static_cast<int64_t>(offsets[1] - offsets[0]) : 0;
+  for (size_t c = 0; c < offsets.size(); ++c) {
+    if (static_cast<int64_t>(offsets[c] - offsets[0]) != static_cast<int64_t>(c) * step) {
+      return refuse("its components are not side by side");
+    }
+  }
+  std::vector<int64_t> inner(field.element.size());
+  for (size_t i = field.element.size(); i-- > 0; step *= static_cast<int64_t>(field.element[i])) {
+    inner[i] = step;
+  }
+  view.strides.insert(view.strides.end(), inner.begin(), inner.end());
+  view.data = trees_[field.components[0].tree]->root() + offsets[0];
+  return view;
+}
+
+}  // namespace kiln

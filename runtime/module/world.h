@@ -1,0 +1,92 @@
+// A world: a module's fields and trees with memory of their own, on which its kernels run. A
+// program may have many worlds of one module.
+//
+// Thread safety: launches and accesses from several threads are as safe as on plain memory; kernels
+// update the activity of sparse cells without locks.
+#ifndef KILN_RUNTIME_MODULE_WORLD_H_
+#define KILN_RUNTIME_MODULE_WORLD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/memory_budget.h"
+#include "runtime/module/module.h"
+#include "runtime/result.h"
+#include "runtime/tree/tree.h"
+
+namespace kiln {
+
+class Executor;
+
+struct WorldOptions {
+  Executor* executor = nullptr;          // of loops over trees; null: the process's pool
+  std::shared_ptr<MemoryBudget> budget;  // of trees; null: no limit
+  uint64_t seed = 0;                     // of random numbers
+};
+
+class World {
+ public:
+  // ResourceExhausted names the size if the system refuses memory.
+  static Result<std::unique_ptr<World>> Make(std::shared_ptr<const Module> module,
+                                             const WorldOptions& options);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  const Module& of() const { return *module_; }
+  // Fills in the slots of kernel number `kernel` that are the world's. Requires: `slots` has all
+  // slots of the kernel.
+  void Bind(int kernel, uint64_t* slots) const {
+    for (const Bound& bound : bound_[kernel]) slots[bound.slot] = bound.value;
+  }
+  // The random number of the next launch: it depends on seed and number of launches.
+  uint64_t NextRandom();
+  // Restarts random numbers. Thread-safe.
+  void Seed(uint64_t seed);
+  // Has the system provide the memory of all trees' roots now. Changes nothing that kernels see.
+  void Touch();
+
+  Tree& tree(int number) const { return *trees_[number]; }
+
+  // --- Fields
+  // The address of component `component` at `indices`, which count from the first index of each
+  // axis; of quantised fields, that of the word. Null for kFind and inactive cells. OutOfRange
+  // names field and index.
+  Result<uint8_t*> Locate(int field, const int64_t* indices, uint32_t component,
+                          CellAccess access) const;
+  // Copies all elements between the field and an array in C order. Inactive cells read as zeros and
+  // keep nothing. Unimplemented for quantised fields.
+  Result<> Read(int field, void* array) const;
+  Result<> Write(int field, const void* array) const;
+  // Memory seen as a strided array: the address of the first scalar and, for each axis of the field
+  // and then of its elements, the distance in bytes. FailedPrecondition, with the reason, for
+  // fields that are none.
+  struct View {
+    uint8_t* data = nullptr;
+    std::vector<int64_t> strides;
+  };
+  Result<View> ViewOf(int field) const;
+
+ private:
+  struct Bound {
+    uint32_t slot;
+    uint64_t value;
+  };
+
+  explicit World(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
+  void BindKernels();
+  template <typename Visit>
+  Result<> ForEachRun(int field, const Visit& visit) const;
+
+  std::shared_ptr<const Module> module_;
+  std::vector<std::unique_ptr<Tree>> trees_;
+  std::vector<std::vector<KilnNode*>> nodes_;  // to which slots point
+  std::vector<std::vector<Bound>> bound_;      // by kernel
+  std::atomic<uint64_t> random_{0};
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_MODULE_WORLD_H_
