@@ -78,6 +78,17 @@ kiln_param Described(const std::string& name, bool is_array, const ValueShape& v
   return made;
 }
 
+// Whether any of the graph's kernels may write to the argument.
+bool Writes(const ModuleGraph& graph, uint64_t arg, const kiln_module& module) {
+  for (const ModuleGraph::Launch& launch : graph.launches) {
+    const std::vector<ModuleParam>& params = module.kernels[launch.kernel].of().params;
+    for (size_t p = 0; p < params.size(); ++p) {
+      if (launch.args[p] == arg && params[p].writes) return true;
+    }
+  }
+  return false;
+}
+
 kiln_status Beyond(const char* what, const std::string& of, size_t count) {
   return Fail(KILN_INVALID_ARGUMENT, "'" + of + "' has " + std::to_string(count) + " " + what);
 }
@@ -143,8 +154,9 @@ kiln_status kiln_graph_param(const kiln_graph* graph, size_t number, kiln_param*
     const kiln::ModuleGraph& of = graph->of();
     if (number >= of.args.size()) return kiln::capi::Beyond("arguments", of.name, of.args.size());
     const kiln::ModuleGraph::Arg& one = of.args[number];
+    const bool writes = kiln::capi::Writes(of, number, *graph->module);
     kiln::capi::SetSized(
-        kiln::capi::Described(one.name, one.is_array, one.value, one.rank, 0, false), param);
+        kiln::capi::Described(one.name, one.is_array, one.value, one.rank, 0, writes), param);
     return KILN_OK;
   });
 }
