@@ -86,7 +86,7 @@ def parse():
 
 def clang_format(_options):
     """C++ is formatted as .clang-format says"""
-    files = tracked("*.cc", "*.h")
+    files = tracked("*.cc", "*.h", "*.hpp")
     for file, run in each(files, lambda f: ["clang-format-19", "--dry-run", "-Werror", f]):
         yield Result(f"clang-format {file}", run.returncode == 0, run.stderr[:2000])
 
