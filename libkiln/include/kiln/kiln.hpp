@@ -704,7 +704,9 @@ template <typename T>
 kiln_arg number_arg(T value) {
   static_assert(is_number<T> || std::is_same_v<T, char>,
                 "not a number that kernels take: bool, an integer, float or double");
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, half>) {
+    return kiln_float(kiln_slot_float(KILN_F16, value.bits));
+  } else if constexpr (std::is_floating_point_v<T>) {
     return kiln_float(static_cast<double>(value));
   } else if constexpr (std::is_same_v<T, bool> || std::is_unsigned_v<T>) {
     return kiln_uint(static_cast<std::uint64_t>(value));
@@ -832,7 +834,9 @@ constexpr bool holds(kiln_dtype dtype) {
                    : dtype == KILN_F32                      ? 24
                    : dtype == KILN_F64                      ? 53
                                                             : 64;
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, half>) {
+    return dtype == KILN_F16;
+  } else if constexpr (std::is_floating_point_v<T>) {
     /* An integer as a float may surprise, but loses nothing. */
     return bits <= std::numeric_limits<T>::digits;
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -846,10 +850,14 @@ constexpr bool holds(kiln_dtype dtype) {
 
 template <typename T>
 T number_of_slot(kiln_dtype dtype, std::uint64_t slot) {
-  if (dtype >= KILN_F16) return static_cast<T>(kiln_slot_float(dtype, slot));
-  const std::int64_t whole = kiln_slot_int(dtype, slot);
-  if (dtype == KILN_U64) return static_cast<T>(static_cast<std::uint64_t>(whole));
-  return static_cast<T>(whole);
+  if constexpr (std::is_same_v<T, half>) {
+    return half{static_cast<std::uint16_t>(slot)};
+  } else {
+    if (dtype >= KILN_F16) return static_cast<T>(kiln_slot_float(dtype, slot));
+    const std::int64_t whole = kiln_slot_int(dtype, slot);
+    if (dtype == KILN_U64) return static_cast<T>(static_cast<std::uint64_t>(whole));
+    return static_cast<T>(whole);
+  }
 }
 
 /* The results that an R takes: one, or those of a tuple. */
