@@ -54,6 +54,12 @@ COMMANDS = {
         ("trust LINE | list", "add a trusted key; list this user's trusted keys"),
         ("… --json", "any of these, as JSON"),
     ],
+    "config": [
+        (
+            "--cmakedir | --cflags | --libs | --prefix",
+            "build libkiln; print where it is",
+        ),
+    ],
     "serve": [
         ("[--config=FILE] [--listen=HOST:PORT]", "run the daemon in the foreground"),
         ("--take-over", "take over from the running daemon, which drains and exits"),
