@@ -173,23 +173,31 @@ class Maker {
 
 }  // namespace
 
-absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
-                                             const CompileSettings& settings) {
-  proto::CompileUnit unit;
-  InstanceTexts texts;
-  RETURN_IF_ERROR(builder->Finish(&unit, &texts.source_map));
-  texts.source_map.set_kernel(settings.name);
+absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSettings& settings) {
+  FinishedUnit finished;
+  proto::CompileUnit& unit = finished.unit;
+  RETURN_IF_ERROR(builder->Finish(&unit, &finished.source_map));
+  finished.source_map.set_kernel(settings.name);
   *unit.mutable_options() = settings.code;
   if (!settings.target.empty()) SetTarget(settings.target, unit.mutable_target());
   SetAliases(settings.aliases, &unit);
+  finished.writes = WrittenParams(unit.kernel());
+  return finished;
+}
+
+absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
+                                             const CompileSettings& settings) {
+  ASSIGN_OR_RETURN(FinishedUnit finished, FinishUnit(builder, settings));
+  proto::CompileUnit& unit = finished.unit;
+  std::vector<bool>& writes = finished.writes;
+  InstanceTexts texts;
+  texts.source_map = std::move(finished.source_map);
   ASSIGN_OR_RETURN(texts.types, TypeTable::FromProto(unit.kernel().types()));
   texts.node_kinds = NodeKinds(unit.kernel());
   // Only checks name the field that was accessed.
   if (settings.code.debug() || settings.code.check_bounds()) {
     texts.node_params = AccessedParams(unit.kernel());
   }
-  // Before the unit moves.
-  std::vector<bool> writes = WrittenParams(unit.kernel());
   Maker maker(session, settings.report);
   InstanceDerivatives derivatives;
   if (!settings.gradients.empty()) {

@@ -97,6 +97,16 @@ struct CompileSettings {
   std::vector<ParamId> gradients, duals;
 };
 
+// What a kernel is compiled from.
+struct FinishedUnit {
+  proto::CompileUnit unit;  // without runtime ABI and glibc, which a session fills in
+  proto::SourceMap source_map;
+  std::vector<bool> writes;  // Instance::writes
+};
+
+// Of what `builder` built, which is unusable afterwards. For exports; MakeInstance compiles, too.
+absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSettings& settings);
+
 struct LocatedDiagnostic {
   proto::Diagnostic diagnostic;
   std::vector<SourcePosition> positions;  // innermost call first

@@ -29,7 +29,7 @@ const char* NameOf(uint32_t kind) {
     case KILN_ARG_ARRAY:
       return "an array";
     default:
-      return "an argument of no known kind";
+      return "something else";
   }
 }
 

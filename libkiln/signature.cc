@@ -40,6 +40,29 @@ std::string TextOf(const ModuleParam& param) {
          (param.is_array ? ArrayOf(param.value, param.rank) : TextOf(param.value));
 }
 
+std::string TextOf(const ModuleField& field) {
+  ValueShape element;
+  element.scalar = field.scalar;
+  element.shape = field.element;
+  std::string text = field.name + ": " + TextOf(element);
+  for (size_t i = 0; i < field.shape.size(); ++i) {
+    text += (i > 0 ? " x " : ", ") + std::to_string(field.shape[i]);
+  }
+  if (field.is_sparse) text += ", sparse";
+  if (field.is_quantised) text += ", quantised";
+  return text;
+}
+
+std::string SignatureOf(const ModuleGraph& graph) {
+  std::string text = graph.name + "(";
+  for (size_t i = 0; i < graph.args.size(); ++i) {
+    const ModuleGraph::Arg& arg = graph.args[i];
+    text += (i > 0 ? ", " : "") + arg.name + ": " +
+            (arg.is_array ? ArrayOf(arg.value, arg.rank) : TextOf(arg.value));
+  }
+  return text + ")";
+}
+
 std::string SignatureOf(const ModuleKernel& kernel) {
   std::string text = kernel.name + "(";
   for (size_t i = 0; i < kernel.params.size(); ++i) {

@@ -104,13 +104,15 @@ Result<std::shared_ptr<void>> OpenLibrary(const std::string& path) {
   return library;
 }
 
+Result<std::shared_ptr<void>> OpenLibraryDescriptor(int fd) { return OpenLibrary(UniquePath(fd)); }
+
 Result<std::shared_ptr<void>> OpenLibraryBytes(std::string_view bytes,
                                                const std::vector<std::string>& directories) {
   Closer file;
   file.fd = memfd_create("kiln", MFD_CLOEXEC);
   if (file.fd >= 0) {
     if (const Result<> written = WriteAll(file.fd, bytes); !written.ok()) return written.error();
-    Result<std::shared_ptr<void>> library = OpenLibrary(UniquePath(file.fd));
+    Result<std::shared_ptr<void>> library = OpenLibraryDescriptor(file.fd);
     // Only a refused mapping is worth the second attempt; damaged bytes stay damaged.
     if (library.ok() || library.error().code != ErrorCode::kUnavailable) return library;
   }

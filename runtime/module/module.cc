@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include "runtime/cpu/glibc.h"
@@ -82,27 +83,35 @@ LibraryVersions NeedsOf(const ModuleTables& tables) {
   return needs;
 }
 
-Result<std::shared_ptr<const Module>> Module::Open(const std::string& path) {
-  Result<std::shared_ptr<const ModuleFile>> file = ModuleFile::Open(path);
-  if (!file.ok()) return file.error();
+Result<std::shared_ptr<const Module>> Module::LoadFile(const ModuleFile& file,
+                                                       const uint8_t* bytes) {
   // Before the loader sees it, whose errors do not tell an old machine from a damaged file.
-  const std::string lacks = MissingFromGlibc(NeedsOf((*file)->tables()), HostGlibc());
+  const std::string lacks = MissingFromGlibc(NeedsOf(file.tables()), HostGlibc());
   if (!lacks.empty()) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 path + ": needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
+    return Error{
+        ErrorCode::kFailedPrecondition,
+        "the module needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
   }
-  // The loader searches its own directories for a name without a slash.
-  const std::string name = path.find('/') == std::string::npos ? "./" + path : path;
-  Result<std::shared_ptr<void>> library = OpenLibrary(name);
+  Result<std::shared_ptr<void>> library =
+      file.descriptor() >= 0 ? OpenLibraryDescriptor(file.descriptor())
+                             : OpenLibraryBytes({reinterpret_cast<const char*>(bytes),
+                                                 static_cast<size_t>(file.object_bytes())});
   if (!library.ok()) return library.error();
   const void* tables = dlsym(library->get(), module::kSymbol);
   if (tables == nullptr) {
-    return Error{ErrorCode::kDataLoss, path + ": no symbol '" + module::kSymbol + "'"};
+    return Error{ErrorCode::kDataLoss,
+                 std::string("the module has no symbol '") + module::kSymbol + "'"};
   }
-  Result<ModuleTables> loaded =
-      ModuleTables::Read(static_cast<const uint8_t*>(tables), (*file)->tables().header().bytes);
-  if (!loaded.ok()) return Error{loaded.error().code, path + ": " + loaded.error().text};
-  Result<std::shared_ptr<const Module>> made = Load(*std::move(loaded), *std::move(library));
+  const uint32_t size = file.tables().header().bytes;
+  Result<ModuleTables> loaded = ModuleTables::Read(static_cast<const uint8_t*>(tables), size);
+  if (!loaded.ok()) return loaded.error();
+  return Load(*std::move(loaded), *std::move(library));
+}
+
+Result<std::shared_ptr<const Module>> Module::Open(const std::string& path) {
+  Result<std::shared_ptr<const ModuleFile>> file = ModuleFile::Open(path);
+  if (!file.ok()) return file.error();
+  Result<std::shared_ptr<const Module>> made = LoadFile(**file, nullptr);
   if (!made.ok()) return Error{made.error().code, path + ": " + made.error().text};
   return made;
 }
@@ -110,24 +119,7 @@ Result<std::shared_ptr<const Module>> Module::Open(const std::string& path) {
 Result<std::shared_ptr<const Module>> Module::FromBytes(const uint8_t* file, uint64_t bytes) {
   Result<std::shared_ptr<const ModuleFile>> view = ModuleFile::View(file, bytes);
   if (!view.ok()) return view.error();
-  const std::string lacks = MissingFromGlibc(NeedsOf((*view)->tables()), HostGlibc());
-  if (!lacks.empty()) {
-    return Error{
-        ErrorCode::kFailedPrecondition,
-        "the module needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
-  }
-  Result<std::shared_ptr<void>> library = OpenLibraryBytes(
-      {reinterpret_cast<const char*>(file), static_cast<size_t>((*view)->object_bytes())});
-  if (!library.ok()) return library.error();
-  const void* tables = dlsym(library->get(), module::kSymbol);
-  if (tables == nullptr) {
-    return Error{ErrorCode::kDataLoss,
-                 std::string("the module has no symbol '") + module::kSymbol + "'"};
-  }
-  Result<ModuleTables> loaded =
-      ModuleTables::Read(static_cast<const uint8_t*>(tables), (*view)->tables().header().bytes);
-  if (!loaded.ok()) return loaded.error();
-  return Load(*std::move(loaded), *std::move(library));
+  return LoadFile(**view, file);
 }
 
 Result<std::shared_ptr<const Module>> Module::Linked(const void* tables) {
@@ -144,12 +136,25 @@ Result<std::shared_ptr<const Module>> Module::Load(ModuleTables tables,
                                                    std::shared_ptr<const void> code) {
   std::shared_ptr<Module> made(new Module);
   made->tables_ = tables;
-  made->LoadTrees();
-  made->LoadFields();
-  if (const Result<> loaded = made->LoadKernels(code); !loaded.ok()) return loaded.error();
-  made->LoadGraphs();
+  made->LoadTables();
+  if (const Result<> loaded = made->LoadCode(code); !loaded.ok()) return loaded.error();
   made->code_ = std::move(code);
   return std::shared_ptr<const Module>(std::move(made));
+}
+
+std::shared_ptr<const Module> Module::Describe(std::shared_ptr<const ModuleFile> file) {
+  std::shared_ptr<Module> made(new Module);
+  made->tables_ = file->tables();
+  made->LoadTables();
+  made->code_ = std::move(file);
+  return made;
+}
+
+void Module::LoadTables() {
+  LoadTrees();
+  LoadFields();
+  LoadKernels();
+  LoadGraphs();
 }
 
 int Module::Find(const Names& names, std::string_view name) {
@@ -169,37 +174,43 @@ ValueShape Module::ShapeOf(uint32_t scalar, module::Span scalars, module::Span s
   return value;
 }
 
-Result<> Module::LoadKernels(const std::shared_ptr<const void>& code) {
+void Module::LoadKernels() {
   const uint32_t count = tables_.Count<module::Kernel>();
-  kernels_.reserve(count);
+  kernels_.resize(count);
   for (uint32_t i = 0; i < count; ++i) {
     const auto record = tables_.Get<module::Kernel>(i);
-    if (const Result<> loaded = LoadKernel(record, code); !loaded.ok()) return loaded;
-    kernel_numbers_.emplace(kernels_.back().name, static_cast<int>(i));
+    ModuleKernel& kernel = kernels_[i];
+    kernel.name = tables_.TextOf(record.name);
+    tables_.ForEach<module::Param>(record.params, [&](const module::Param& param) {
+      kernel.params.push_back({std::string(tables_.TextOf(param.name)),
+                               param.kind == module::Param::kArray,
+                               ShapeOf(param.scalar, param.scalars, param.shape), param.rank,
+                               param.first_slot, (param.flags & module::Param::kWrites) != 0});
+    });
+    tables_.ForEach<module::Result>(record.results, [&](const module::Result& result) {
+      kernel.results.push_back(
+          {ShapeOf(result.scalar, result.scalars, result.shape), result.first_slot});
+    });
+    kernel.bindings = record.bindings;
+    kernel.formats = record.formats;
+    kernel.places = record.places;
+    tables_.ForEach<module::Binding>(record.bindings, [&](const module::Binding& binding) {
+      kernel.has_data |= binding.kind != module::Binding::kNumber;
+    });
+    kernel_numbers_.emplace(kernel.name, static_cast<int>(i));
+  }
+}
+
+Result<> Module::LoadCode(const std::shared_ptr<const void>& code) {
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const auto record = tables_.Get<module::Kernel>(static_cast<uint32_t>(i));
+    if (const Result<> loaded = LoadCode(record, code, &kernels_[i]); !loaded.ok()) return loaded;
   }
   return {};
 }
 
-Result<> Module::LoadKernel(const module::Kernel& record, const std::shared_ptr<const void>& code) {
-  ModuleKernel kernel;
-  kernel.name = tables_.TextOf(record.name);
-  tables_.ForEach<module::Param>(record.params, [&](const module::Param& param) {
-    kernel.params.push_back({std::string(tables_.TextOf(param.name)),
-                             param.kind == module::Param::kArray,
-                             ShapeOf(param.scalar, param.scalars, param.shape), param.rank,
-                             param.first_slot, (param.flags & module::Param::kWrites) != 0});
-  });
-  tables_.ForEach<module::Result>(record.results, [&](const module::Result& result) {
-    kernel.results.push_back(
-        {ShapeOf(result.scalar, result.scalars, result.shape), result.first_slot});
-  });
-  kernel.bindings = record.bindings;
-  kernel.formats = record.formats;
-  kernel.places = record.places;
-  tables_.ForEach<module::Binding>(record.bindings, [&](const module::Binding& binding) {
-    kernel.has_data |= binding.kind != module::Binding::kNumber;
-  });
-
+Result<> Module::LoadCode(const module::Kernel& record, const std::shared_ptr<const void>& code,
+                          ModuleKernel* kernel) {
   KernelInfo info;
   info.temporary_bytes = record.temporary_bytes;
   info.draws = (record.flags & module::Kernel::kDraws) != 0;
@@ -209,7 +220,7 @@ Result<> Module::LoadKernel(const module::Kernel& record, const std::shared_ptr<
     info.arguments.push_back(
         {static_cast<ArgumentSlot::Kind>(slot.kind), slot.param, slot.element, slot.scalar});
   });
-  for (const ModuleResult& result : kernel.results) {
+  for (const ModuleResult& result : kernel->results) {
     for (uint32_t i = 0; i < result.value.count; ++i) {
       info.results.push_back(result.value.ScalarAt(i));
     }
@@ -221,7 +232,7 @@ Result<> Module::LoadKernel(const module::Kernel& record, const std::shared_ptr<
     if (HostTarget().Runs(levels[i])) chosen = static_cast<int>(i);
   }
   if (chosen < 0) {
-    return Error{ErrorCode::kFailedPrecondition, "kernel '" + kernel.name + "' is for " +
+    return Error{ErrorCode::kFailedPrecondition, "kernel '" + kernel->name + "' is for " +
                                                      TextsOf(levels) + ", this machine is " +
                                                      HostTarget().text()};
   }
@@ -240,10 +251,9 @@ Result<> Module::LoadKernel(const module::Kernel& record, const std::shared_ptr<
         return const_cast<uint8_t*>(base + distance);
       });
   if (!loaded.ok()) {
-    return Error{loaded.error().code, "kernel '" + kernel.name + "': " + loaded.error().text};
+    return Error{loaded.error().code, "kernel '" + kernel->name + "': " + loaded.error().text};
   }
-  kernel.code = *std::move(loaded);
-  kernels_.push_back(std::move(kernel));
+  kernel->code = *std::move(loaded);
   return {};
 }
 

@@ -47,8 +47,8 @@ struct ModuleKernel {
   std::string name;
   std::vector<ModuleParam> params;
   std::vector<ModuleResult> results;
-  std::shared_ptr<const LoadedKernel> code;
-  module::Span bindings;  // of the tables
+  std::shared_ptr<const LoadedKernel> code;  // null if the module was only described
+  module::Span bindings;                     // of the tables
   module::Span formats, places;
   bool has_data = false;  // launches need a world
 };
@@ -93,6 +93,8 @@ struct ModuleTree {
   std::vector<std::string> names;
 };
 
+class ModuleFile;
+
 class Module {
  public:
   // Loads the file at `path`, for the highest level that the module has and `host` runs.
@@ -101,6 +103,8 @@ class Module {
   static Result<std::shared_ptr<const Module>> Open(const std::string& path);
   // A file's bytes, which are copied. Needs a directory or an anonymous file that may be executed.
   static Result<std::shared_ptr<const Module>> FromBytes(const uint8_t* file, uint64_t bytes);
+  // What the file has, without its code: the kernels cannot be launched, and any machine may ask.
+  static std::shared_ptr<const Module> Describe(std::shared_ptr<const ModuleFile> file);
   // A module that is linked into the program: `tables` is its symbol.
   static Result<std::shared_ptr<const Module>> Linked(const void* tables);
 
@@ -121,11 +125,17 @@ class Module {
   static int Find(const Names& names, std::string_view name);
 
   Module() = default;
+  // `bytes`: the file's, if it is in memory.
+  static Result<std::shared_ptr<const Module>> LoadFile(const ModuleFile& file,
+                                                        const uint8_t* bytes);
   // `code` keeps the tables and the code at distances from them loaded.
   static Result<std::shared_ptr<const Module>> Load(ModuleTables tables,
                                                     std::shared_ptr<const void> code);
-  Result<> LoadKernels(const std::shared_ptr<const void>& code);
-  Result<> LoadKernel(const module::Kernel& record, const std::shared_ptr<const void>& code);
+  void LoadTables();   // everything but code
+  void LoadKernels();  // without their code
+  Result<> LoadCode(const std::shared_ptr<const void>& code);
+  Result<> LoadCode(const module::Kernel& record, const std::shared_ptr<const void>& code,
+                    ModuleKernel* kernel);
   void LoadFields();
   void LoadGraphs();
   void LoadTrees();

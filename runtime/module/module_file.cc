@@ -83,25 +83,16 @@ Result<std::shared_ptr<const ModuleFile>> ModuleFile::View(const uint8_t* file, 
 }
 
 Result<std::shared_ptr<const ModuleFile>> ModuleFile::Open(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return System(path);
-  struct stat info;
-  const bool is_known = fstat(fd, &info) == 0;
   std::shared_ptr<ModuleFile> made(new ModuleFile);
-  if (is_known && S_ISREG(info.st_mode) && info.st_size > 0) {
-    made->bytes_ = static_cast<uint64_t>(info.st_size);
-    made->mapping_ = mmap(nullptr, made->bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (made->mapping_ == MAP_FAILED) made->mapping_ = nullptr;
-  }
-  const int error = errno;
-  close(fd);
-  if (!is_known) return System(path);
+  made->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (made->fd_ < 0 || fstat(made->fd_, &info) != 0) return System(path);
   if (!S_ISREG(info.st_mode)) return At(path, Damaged("it is no regular file"));
   if (info.st_size == 0) return At(path, Damaged("it is empty"));
-  if (made->mapping_ == nullptr) {
-    errno = error;
-    return System(path);
-  }
+  made->bytes_ = static_cast<uint64_t>(info.st_size);
+  void* mapping = mmap(nullptr, made->bytes_, PROT_READ, MAP_PRIVATE, made->fd_, 0);
+  if (mapping == MAP_FAILED) return System(path);
+  made->mapping_ = mapping;
   const Result<> read = made->Read(static_cast<const uint8_t*>(made->mapping_), made->bytes_);
   if (!read.ok()) return At(path, read.error());
   return std::shared_ptr<const ModuleFile>(std::move(made));
@@ -109,6 +100,7 @@ Result<std::shared_ptr<const ModuleFile>> ModuleFile::Open(const std::string& pa
 
 ModuleFile::~ModuleFile() {
   if (mapping_ != nullptr) munmap(mapping_, bytes_);
+  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace kiln

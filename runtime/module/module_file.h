@@ -31,6 +31,8 @@ class ModuleFile {
   ModuleFile& operator=(const ModuleFile&) = delete;
 
   const ModuleTables& tables() const { return tables_; }
+  // Of the open file; -1 for memory. What is loaded through it is what was checked.
+  int descriptor() const { return fd_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t object_bytes() const { return trailer_.object_bytes; }
 
@@ -38,6 +40,7 @@ class ModuleFile {
   ModuleFile() = default;
   Result<> Read(const uint8_t* file, uint64_t bytes);
 
+  int fd_ = -1;              // owned
   void* mapping_ = nullptr;  // owned; null if the memory is the caller's
   uint64_t bytes_ = 0;
   module::Trailer trailer_{};

@@ -1,0 +1,519 @@
+#include "client_cpp/module/module_writer.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client_cpp/kernel_facts.h"
+#include "client_cpp/module/flat_format.h"
+#include "client_cpp/module/record_tables.h"
+#include "common/artifact/target_proto.h"
+#include "common/base/digest.h"
+#include "common/base/status_macros.h"
+#include "common/language/type.h"
+#include "common/unit/node_number.h"
+#include "runtime/module/module_file.h"
+
+namespace kiln {
+namespace {
+
+using module::kNone;
+
+absl::Status CheckName(absl::string_view what, const std::string& name) {
+  constexpr absl::string_view kTemplateArguments = "[]=,. <>-+:()";
+  const bool fits = !name.empty() && (absl::ascii_isalpha(name[0]) || name[0] == '_') &&
+                    std::all_of(name.begin(), name.end(), [&](char c) {
+                      return absl::ascii_isalnum(c) || c == '_' ||
+                             absl::StrContains(kTemplateArguments, absl::string_view(&c, 1));
+                    });
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name, "' is no name of a ", what, ": a letter or '_' has to begin it"));
+}
+
+// Adds one of a kind under its name.
+template <typename Thing>
+absl::Status AddNamed(absl::string_view what, Thing thing, std::map<std::string, Thing>* to) {
+  RETURN_IF_ERROR(CheckName(what, thing.name));
+  const std::string name = thing.name;
+  if (!to->emplace(name, std::move(thing)).second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("two ", what, "s are named '", name, "': give one of them another name"));
+  }
+  return absl::OkStatus();
+}
+
+bool SameSlots(const proto::ArtifactInfo& a, const proto::ArtifactInfo& b) {
+  const auto same = [](const proto::ArgumentSlot& x, const proto::ArgumentSlot& y) {
+    return x.kind() == y.kind() && x.param() == y.param() && x.element() == y.element() &&
+           x.scalar() == y.scalar();
+  };
+  return a.arguments_size() == b.arguments_size() &&
+         std::equal(a.arguments().begin(), a.arguments().end(), b.arguments().begin(), same) &&
+         std::equal(a.results().begin(), a.results().end(), b.results().begin(), b.results().end());
+}
+
+}  // namespace
+
+int ModuleWriter::AddTree(const TreeShape& shape, const std::vector<std::string>& names) {
+  trees_.push_back({shape, names});
+  return static_cast<int>(trees_.size()) - 1;
+}
+
+absl::Status ModuleWriter::AddField(ExportedField field) {
+  return AddNamed("field", std::move(field), &fields_);
+}
+
+absl::Status ModuleWriter::AddKernel(ExportedKernel kernel) {
+  for (const ExportedCode& code : kernel.code) {
+    if (!SameSlots(code.info, kernel.code[0].info)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("kernel '", kernel.name, "' takes other arguments on another target"));
+    }
+  }
+  return AddNamed("kernel", std::move(kernel), &kernels_);
+}
+
+absl::Status ModuleWriter::AddGraph(ExportedGraph graph) {
+  for (const ExportedGraph::Launch& launch : graph.launches) {
+    if (kernels_.count(launch.kernel) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("graph '", graph.name, "' launches '",
+                                                     launch.kernel,
+                                                     "', which the module does not have"));
+    }
+  }
+  return AddNamed("graph", std::move(graph), &graphs_);
+}
+
+// Makes the records of one module.
+class ModuleWriter::Tables {
+ public:
+  explicit Tables(const ModuleWriter& writer) : of_(writer) {}
+
+  absl::Status Make() {
+    for (const ExportedTree& tree : of_.trees_) AddTree(tree);
+    for (const auto& [_, field] : of_.fields_) AddField(field);
+    for (const auto& [_, kernel] : of_.kernels_) RETURN_IF_ERROR(AddKernel(kernel));
+    for (const auto& [_, graph] : of_.graphs_) AddGraph(graph);
+    for (const auto& [library, version] : needs_) {
+      Add(module::Fact{Put(absl::StrCat("needs.", library)), Put(version)});
+    }
+    for (const auto& [name, value] : of_.facts_) Add(module::Fact{Put(name), Put(value)});
+    return absl::OkStatus();
+  }
+
+  // The request without form and symbol.
+  proto::LinkRequest Request() {
+    module::Header header{};
+    header.magic = module::kMagic;
+    header.major = module::kMajor;
+    header.minor = module::kMinor;
+    header.module_abi = module::kModuleAbi;
+    header.tree_abi = of_.trees_.empty() ? 0 : module::kTreeAbi;
+    header.name = Put(of_.name_);
+    const Digest digest = Sha256Of(signatures_);
+    std::memcpy(header.signatures, digest.bytes.data(), sizeof header.signatures);
+    proto::LinkRequest request;
+    for (const std::string* object : objects_) request.add_objects(*object);
+    request.set_tables(tables_.Bytes(header));
+    for (const auto& [task, offset, symbol] : fixups_) {
+      proto::LinkRequest::Fixup& fixup = *request.add_fixups();
+      fixup.set_offset(tables_.OffsetOf<module::Task>(task) + static_cast<uint32_t>(offset));
+      fixup.set_symbol(symbol);
+    }
+    return request;
+  }
+
+ private:
+  template <typename Record>
+  uint32_t Add(const Record& record) {
+    return tables_.Add(record);
+  }
+  module::Text Put(absl::string_view text) { return tables_.Put(text); }
+  template <typename Numbers>
+  module::Span PutNumbers(const Numbers& numbers) {
+    return tables_.PutNumbers(std::vector<uint64_t>(numbers.begin(), numbers.end()));
+  }
+  template <typename Record>
+  uint32_t Count() const {
+    return tables_.Count<Record>();
+  }
+  template <typename Record>
+  module::Span Since(uint32_t first) const {
+    return {first, Count<Record>() - first};
+  }
+
+  void AddTree(const ExportedTree& tree) {
+    const uint32_t first = Count<module::Node>();
+    module::Tree record{};
+    for (int n = 0; n < tree.shape.size(); ++n) {
+      const NodeLayout& node = tree.shape[n];
+      const uint32_t first_level = Count<module::Level>();
+      for (const NodeLayout::Level& level : node.levels) {
+        Add(module::Level{level.axis, 0, level.extent, level.multiplier});
+      }
+      module::Node made{};
+      made.name = Put(static_cast<size_t>(n) < tree.names.size() ? tree.names[n] : "");
+      made.kind = static_cast<uint32_t>(node.kind->kind);
+      made.parent = node.parent < 0 ? kNone : static_cast<uint32_t>(node.parent);
+      made.num_cells = node.num_cells;
+      made.cell_bytes = node.cell_bytes;
+      made.container_bytes = node.container_bytes;
+      made.alignment = node.alignment;
+      made.offset = node.offset;
+      made.mask_offset = node.mask_offset;
+      made.chunk_cells = node.chunk_cells;
+      made.bit_offset = node.bit_offset;
+      made.exponent_offset = node.exponent_offset;
+      made.levels = Since<module::Level>(first_level);
+      Add(made);
+      if (node.kind->is_sparse) record.flags |= module::Tree::kSparse;
+    }
+    record.nodes = Since<module::Node>(first);
+    Add(record);
+  }
+
+  void AddField(const ExportedField& field) {
+    module::Field record{};
+    record.name = Put(field.name);
+    record.tree = static_cast<uint32_t>(field.components.at(0).tree);
+    record.scalar = field.scalar;
+    record.shape = PutNumbers(field.shape);
+    record.element = PutNumbers(field.element);
+    record.offsets = PutNumbers(field.offsets);
+    const uint32_t first = Count<module::Component>();
+    for (const ExportedField::Component& one : field.components) {
+      if (static_cast<uint32_t>(one.tree) != record.tree) record.tree = kNone;
+      std::vector<uint64_t> axes;
+      for (const int32_t axis : one.axes) axes.push_back(axis < 0 ? kNone : axis);
+      Add(module::Component{static_cast<uint32_t>(one.tree), static_cast<uint32_t>(one.place),
+                            PutNumbers(axes)});
+    }
+    record.components = Since<module::Component>(first);
+    record.flags = (field.is_sparse ? module::Field::kSparse : 0) |
+                   (field.is_quantised ? module::Field::kQuantised : 0);
+    const auto gradient = of_.fields_.find(field.gradient);
+    record.gradient = gradient == of_.fields_.end()
+                          ? kNone
+                          : static_cast<uint32_t>(std::distance(of_.fields_.begin(), gradient));
+    Add(record);
+    Sign("field ", field.name, " ", field.scalar);
+    for (const uint64_t extent : field.shape) Sign(" ", extent);
+    Sign(" of");
+    for (const uint64_t extent : field.element) Sign(" ", extent);
+    Sign("\n");
+  }
+
+  // What callers depend on, as text.
+  template <typename... Parts>
+  void Sign(const Parts&... parts) {
+    absl::StrAppend(&signatures_, parts...);
+  }
+  void Sign(const ExportedType& type) {
+    Sign(" ", type.scalar);
+    for (const proto::Scalar scalar : type.scalars) Sign(",", scalar);
+    for (const uint64_t extent : type.shape) Sign("x", extent);
+  }
+  void Sign(const ExportedParam& param) {
+    Sign(" ", param.name, param.is_array ? " array" : " value");
+    Sign(param.type);
+    Sign(" ", param.rank);
+  }
+
+  absl::Status AddKernel(const ExportedKernel& kernel) {
+    if (kernel.code.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("kernel '", kernel.name, "' has code for no target"));
+    }
+    const proto::ArtifactInfo& info = kernel.code[0].info;
+    module::Kernel record{};
+    record.name = Put(kernel.name);
+    Sign("kernel ", kernel.name);
+    RETURN_IF_ERROR(AddSlots(kernel, &record));
+    AddResults(kernel, &record);
+    Sign("\n");
+    AddVariants(kernel, &record);
+    RETURN_IF_ERROR(AddTexts(kernel, &record));
+    record.temporary_bytes = info.temporary_bytes();
+    record.flags = (info.draws() ? module::Kernel::kDraws : 0) |
+                   (info.has_effects() ? module::Kernel::kPrints : 0) |
+                   (info.can_fail() ? module::Kernel::kCanFail : 0);
+    Add(record);
+    return absl::OkStatus();
+  }
+
+  // Slots, parameters and bindings.
+  absl::Status AddSlots(const ExportedKernel& kernel, module::Kernel* record) {
+    const proto::ArtifactInfo& info = kernel.code[0].info;
+    std::vector<uint32_t> first_slot(kernel.params.size(), kNone);
+    std::vector<bool> writes(kernel.params.size());
+    const uint32_t slots = Count<module::Slot>(), bindings = Count<module::Binding>();
+    for (uint32_t at = 0; at < static_cast<uint32_t>(info.arguments_size()); ++at) {
+      const proto::ArgumentSlot& slot = info.arguments(static_cast<int>(at));
+      Add(module::Slot{static_cast<uint32_t>(slot.kind()), slot.param(), slot.element(),
+                       slot.scalar()});
+      if (slot.kind() == proto::ArgumentSlot::SLOT_TREE) {
+        BindTree(kernel.parts.at(slot.param()), slot, at);
+        continue;
+      }
+      const ExportedKernel::Source& source = kernel.sources.at(slot.param());
+      if (source.param >= 0) {
+        uint32_t& first = first_slot.at(static_cast<size_t>(source.param));
+        first = std::min(first, at);
+        writes[source.param] = slot.param() < kernel.writes.size() && kernel.writes[slot.param()];
+      } else if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
+        Add(module::Binding{module::Binding::kAddress,
+                            at,
+                            source.base_offsets.at(slot.element()),
+                            static_cast<uint32_t>(source.tree),
+                            {},
+                            0});
+      } else {
+        Add(module::Binding{
+            module::Binding::kNumber, at, source.extents.at(slot.element()), 0, {}, 0});
+      }
+    }
+    record->slots = Since<module::Slot>(slots);
+    record->bindings = Since<module::Binding>(bindings);
+    const uint32_t params = Count<module::Param>();
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      const ExportedParam& param = kernel.params[i];
+      if (first_slot[i] == kNone) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("kernel '", kernel.name, "': argument '", param.name, "' has no slot"));
+      }
+      module::Param made{};
+      made.name = Put(param.name);
+      made.kind = param.is_array ? module::Param::kArray : module::Param::kValue;
+      made.scalar = param.type.scalar;
+      made.scalars = PutNumbers(param.type.scalars);
+      made.shape = PutNumbers(param.type.shape);
+      made.rank = param.rank;
+      made.first_slot = first_slot[i];
+      made.flags = param.is_array && writes[i] ? module::Param::kWrites : 0;
+      Add(made);
+      Sign(param);
+      Sign(" @", first_slot[i]);
+    }
+    record->params = Since<module::Param>(params);
+    return absl::OkStatus();
+  }
+
+  void BindTree(const ExportedKernel::Part& part, const proto::ArgumentSlot& slot, uint32_t at) {
+    module::Binding binding{};
+    binding.slot = at;
+    binding.tree = static_cast<uint32_t>(part.tree);
+    if (slot.element() == 0) {
+      binding.kind = module::Binding::kAddress;
+      binding.value = part.root_offset;
+    } else {
+      binding.kind = module::Binding::kNodes;
+      binding.nodes = PutNumbers(part.nodes);
+    }
+    Add(binding);
+  }
+
+  void AddResults(const ExportedKernel& kernel, module::Kernel* record) {
+    const uint32_t first = Count<module::Result>();
+    uint32_t slot = 0;
+    for (const ExportedType& type : kernel.results) {
+      module::Result made{};
+      made.scalar = type.scalar;
+      made.first_slot = slot;
+      made.scalars = PutNumbers(type.scalars);
+      made.shape = PutNumbers(type.shape);
+      Add(made);
+      uint64_t count = type.scalars.empty() ? 1 : type.scalars.size();
+      for (const uint64_t extent : type.shape) count *= extent;
+      slot += static_cast<uint32_t>(count);
+      Sign(" ->");
+      Sign(type);
+    }
+    record->results = Since<module::Result>(first);
+  }
+
+  void AddVariants(const ExportedKernel& kernel, module::Kernel* record) {
+    // Two kernels with the same unit share its object.
+    const uint32_t first = Count<module::Variant>();
+    for (const ExportedCode& code : kernel.code) {
+      const bool is_new = std::none_of(objects_.begin(), objects_.end(),
+                                       [&](const std::string* o) { return *o == code.object; });
+      if (is_new) objects_.push_back(&code.object);
+      for (const auto& [library, version] : code.info.needs()) {
+        std::string& highest = needs_[library];
+        // "GLIBC_2.9" before "GLIBC_2.35": shorter numbers are smaller.
+        if (version.size() > highest.size() ||
+            (version.size() == highest.size() && version > highest)) {
+          highest = version;
+        }
+      }
+      const uint32_t tasks = Count<module::Task>();
+      for (const proto::Task& task : code.info.tasks()) AddTask(task);
+      Add(module::Variant{TargetOf(code.info.target()).level(), 0, Since<module::Task>(tasks)});
+    }
+    record->variants = Since<module::Variant>(first);
+  }
+
+  void AddTask(const proto::Task& task) {
+    module::Task made{};
+    made.kind = static_cast<uint32_t>(task.kind());
+    made.flags = (task.constant_bounds() ? module::Task::kConstantBounds : 0) |
+                 (task.slices() ? module::Task::kSlices : 0);
+    made.begin = task.begin();
+    made.end = task.end();
+    made.max_threads = task.max_threads();
+    made.cost = task.cost();
+    made.tree = task.tree();
+    made.node = task.node();
+    made.iterations = task.iterations();
+    made.partial_bytes = task.partial_bytes();
+    made.grain = task.grain();
+    const uint32_t number = Add(made);
+    const std::pair<size_t, const std::string*> functions[] = {
+        {offsetof(module::Task, run), &task.symbol()},
+        {offsetof(module::Task, bounds), &task.bounds_symbol()},
+        {offsetof(module::Task, alone), &task.alone_symbol()},
+        {offsetof(module::Task, finish), &task.finish_symbol()}};
+    for (const auto& [offset, symbol] : functions) {
+      if (!symbol->empty()) fixups_.push_back({number, offset, *symbol});
+    }
+  }
+
+  absl::Status AddTexts(const ExportedKernel& kernel, module::Kernel* record) {
+    ASSIGN_OR_RETURN(const TypeTable types, TypeTable::FromProto(kernel.unit.kernel().types()));
+    // A map of protobuf has no order.
+    std::map<uint32_t, const proto::Format*> formats;
+    for (const auto& [node, format] : kernel.source_map.formats()) formats[node] = &format;
+    const uint32_t first = Count<module::Format>();
+    for (const auto& [node, format] : formats) {
+      const uint32_t pieces = Count<module::Piece>();
+      for (const FlatPiece& piece : FlatPiecesOf(*format, types)) {
+        Add(module::Piece{Put(piece.text), Put(piece.spec), piece.scalar, 0});
+      }
+      Add(module::Format{node, 0, Since<module::Piece>(pieces)});
+    }
+    record->formats = Since<module::Format>(first);
+
+    const uint32_t places = Count<module::Place>();
+    const auto add_place = [&](NodeNumber node) {
+      const std::vector<SourcePosition> at = PositionsOf(kernel.source_map, node);
+      if (!at.empty()) Add(module::Place{node.number(), at[0].line, Put(at[0].file)});
+    };
+    const proto::CodeOptions& options = kernel.unit.options();
+    if (options.debug() || options.check_bounds()) {
+      // Any node may fail.
+      const auto& body = kernel.unit.kernel().body();
+      for (int n = 0; n < body.nodes_size(); ++n) {
+        add_place(NumberOfNode(FunctionId(0), NodeId(static_cast<uint32_t>(n))));
+      }
+    } else {
+      for (const auto& [node, _] : formats) add_place(NodeNumber(node));
+    }
+    record->places = Since<module::Place>(places);
+    return absl::OkStatus();
+  }
+
+  void AddGraph(const ExportedGraph& graph) {
+    module::Graph record{};
+    record.name = Put(graph.name);
+    Sign("graph ", graph.name);
+    const uint32_t args = Count<module::GraphArg>();
+    for (const ExportedParam& arg : graph.args) {
+      module::GraphArg made{};
+      made.name = Put(arg.name);
+      made.kind = arg.is_array ? module::Param::kArray : module::Param::kValue;
+      made.scalar = arg.type.scalar;
+      made.shape = PutNumbers(arg.type.shape);
+      made.rank = arg.rank;
+      Add(made);
+      Sign(arg);
+    }
+    Sign("\n");
+    record.args = Since<module::GraphArg>(args);
+    const uint32_t first = Count<module::Dispatch>();
+    for (const ExportedGraph::Launch& launch : graph.launches) {
+      std::vector<uint64_t> numbers;
+      for (const int arg : launch.args) numbers.push_back(arg < 0 ? kNone : arg);
+      const auto kernel = of_.kernels_.find(launch.kernel);
+      Add(module::Dispatch{static_cast<uint32_t>(std::distance(of_.kernels_.begin(), kernel)), 0,
+                           PutNumbers(numbers), PutNumbers(launch.constants)});
+    }
+    record.dispatches = Since<module::Dispatch>(first);
+    Add(record);
+  }
+
+  struct Fixup {
+    uint32_t task;
+    size_t offset;
+    std::string symbol;
+  };
+
+  const ModuleWriter& of_;
+  RecordTables tables_;
+  std::string signatures_;
+  std::vector<const std::string*> objects_;
+  std::vector<Fixup> fixups_;
+  std::map<std::string, std::string> needs_;
+};
+
+absl::StatusOr<proto::LinkRequest> ModuleWriter::Link(proto::LinkRequest::Form form) const {
+  Tables tables(*this);
+  RETURN_IF_ERROR(tables.Make());
+  proto::LinkRequest request = tables.Request();
+  request.set_form(form);
+  request.set_symbol(form == proto::LinkRequest::SHARED
+                         ? std::string(module::kSymbol)
+                         : absl::StrCat(module::kSymbol, "_", name_));
+  return request;
+}
+
+namespace {
+
+// The offset in the file of section .kiln.meta; 0 if there is none.
+uint64_t TablesOffset(const std::string& elf) {
+  const auto read = [&](uint64_t at, auto* out) {
+    if (at > elf.size() || elf.size() - at < sizeof *out) return false;
+    std::memcpy(out, elf.data() + at, sizeof *out);
+    return true;
+  };
+  Elf64_Ehdr header;
+  Elf64_Shdr names;
+  if (!read(0, &header)) return 0;
+  const auto section = [&](uint32_t number, Elf64_Shdr* out) {
+    return read(header.e_shoff + uint64_t{number} * sizeof *out, out);
+  };
+  if (!section(header.e_shstrndx, &names)) return 0;
+  for (uint32_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr one;
+    if (!section(i, &one)) return 0;
+    const uint64_t at = names.sh_offset + one.sh_name;
+    if (at < elf.size() && std::strcmp(elf.c_str() + at, module::kSection) == 0) {
+      return one.sh_offset;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FinishModule(std::string object) {
+  module::Trailer trailer{};
+  trailer.object_bytes = object.size();
+  trailer.tables_offset = TablesOffset(object);
+  if (trailer.tables_offset == 0) {
+    return absl::DataLossError("the linker's output has no tables");
+  }
+  trailer.version = module::kMajor;
+  trailer.magic = module::kTrailerMagic;
+  ChecksumModule(reinterpret_cast<const uint8_t*>(object.data()), &trailer);
+  object.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+  return object;
+}
+
+}  // namespace kiln
