@@ -120,12 +120,13 @@ PACKAGE = ROOT / "client_py" / "kiln"
 LATE_FROM_OUTSIDE = frozenset(
     "IPython PIL _ast ast atexit builtins ctypes difflib importlib inspect io itertools json "
     "linecache numbers numpy operator os paddle re shutil string struct sys tempfile torch types "
-    "warnings weakref".split()
+    "warnings weakref zipfile".split()
 )
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.
 LATE = {
     "ad.ahead": "ad.background",
+    "aot.module": "frontend.report",
     "arguments": "frontend.pack frontend.triplets",
     "compat.lang": "compat",
     "compat.lang.impl": "compat data.snode ops",

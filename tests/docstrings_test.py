@@ -36,7 +36,8 @@ MODULES = (
 # Classes that programs do not call, because functions make their objects.
 MADE_BY_FUNCTIONS = (
     "ti.Field ti.Layout ti.MatrixField ti.MatrixNdarray ti.Ndarray ti.SNode ti.ScalarField "
-    "ti.ScalarNdarray ti.StructField ti.VectorNdarray ti.graph.ArgKind"
+    "ti.ScalarNdarray ti.StructField ti.VectorNdarray ti.aot.LoadedModule "
+    "ti.graph.ArgKind"
 ).split()
 # The docstrings of unimplemented names begin like this.
 ABSENT = ("Not supported", "Not on the CPU", "Raises: there are no")

@@ -26,6 +26,7 @@ MENU = {
     "Kiln": "index.md",
     "Language": "docs/language",
     "Gradients": "docs/gradients.md",
+    "Modules": "docs/modules.md",
     "Servers": "docs/operations.md",
     "Taichi's programs": ["docs/compatibility.md", "docs/differences.md"],
     "Performance": "docs/performance.md",

@@ -182,7 +182,7 @@ provided.register(
 _OTHER_NAMES = {
     **dict.fromkeys("bitpacked field interop making ndarray snode struct_field".split(), "data"),
     **dict.fromkeys("argpack decompose matrix matrix_ops struct".split(), "values"),
-    **dict.fromkeys("_funcs _kernels absent aot experimental lang misc simt ui".split(), "compat"),
+    **dict.fromkeys("_funcs _kernels absent experimental lang misc simt ui".split(), "compat"),
     "quant": "types",
 }
 

@@ -35,6 +35,15 @@ COMMANDS = {
         ("KERNEL [program.py|MANIFEST]", "list the compiler's stages for a kernel, by name or key"),
         ("KERNEL --stage STAGE …", "show the kernel after that stage; also --cpu LEVEL, --json"),
     ],
+    "export": [
+        ("program.py [-o FILE.kiln]", "run a program; write the kernels that it marks as a module"),
+        ("--target LEVEL,… --glibc 2.N …", "for these levels of x86-64; for systems that old"),
+        ("--static libNAME.a [--name NAME] …", "to be linked into programs; also --json"),
+    ],
+    "module": [
+        ("show FILE | check FILE", "show a module's kernels and fields; read and load all of it"),
+        ("diff OLD NEW", "what callers notice; status 1 if it breaks them; all take --json"),
+    ],
     "python": [("[arguments]", "start a Python in which `import kiln` works")],
     "cache": [
         ("path | stats", "show the cache's directory; its contents and savings"),

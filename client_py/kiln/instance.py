@@ -20,7 +20,7 @@ from .arguments import (
 from .data import snode
 from .data.field import overlapping
 from .diagnostics import say
-from .warm import records
+from .warm import records as warm_records
 
 _MANY_INSTANCES = 64
 # The front end builds one instance at a time; no thread holds the lock while the compiler works.
@@ -40,12 +40,12 @@ def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
     making = Making(kernel, args)
     found = making.instance, making.bound
-    if not making.is_done or records.is_checking():
+    if not making.is_done or warm_records.is_checking():
         with events.compiling(kernel.__name__):
             making.build()
             making.compile()
         if found[0] is not None:
-            records.compare(kernel, found, (making.instance, making.bound))
+            warm_records.compare(kernel, found, (making.instance, making.bound))
     making.add()
 
 
@@ -54,10 +54,11 @@ class Making:
     then `add`. Another thread may run `compile`.
 
     instance: None until it is made. bound: what it is bound to besides its arguments: fields,
-    SNodes, gradients of arrays.
+    SNodes, gradients of arrays. An export wants what the front end makes: it passes `records`
+    False.
     """
 
-    def __init__(self, kernel, args):
+    def __init__(self, kernel, args, records=True):
         runtime.require_init(f"run kernel '{kernel.__name__}'")
         interrupts.end_kernels()  # the program may have set Python's handler anew
         kernel._prune()
@@ -69,7 +70,8 @@ class Making:
         self._specs = [p.specialise(v) for p, v in zip(kernel._leaves, args)]
         _check_counts(kernel, self._specs)
         self._ctx = self._builder = self._recorded = None
-        self.instance, self.bound = records.find(kernel, args, self._specs) or (None, None)
+        found = warm_records.find(kernel, args, self._specs) if records else None
+        self.instance, self.bound = found or (None, None)
 
     @property
     def is_done(self):
@@ -101,22 +103,43 @@ class Making:
             self._kernel, self._ctx, self._builder, self._session
         )
 
-    def add(self):
-        """Adds the instance to its kernel."""
-        kernel, specs, instance, ctx = self._kernel, self._specs, self.instance, self._ctx
-        if ctx is not None:
-            records.keep(kernel, ctx.trace, self.bound, ctx.sources, instance, self._recorded)
+    def finish(self):
+        """What the compiler needs for any target, in place of `compile`, for an export."""
+        ctx = self._ctx
+        return _native.finish_unit(
+            self._builder,
+            self._kernel.__name__,
+            runtime.cfg.code_options(),
+            _aliases(ctx.bindings),
+        )
+
+    def sources(self):
+        """Where the slots of each parameter come from, as KernelBase._add_instance takes it."""
         sources = [
             (spec.source[0], position, *spec.source[1:])
-            for position, spec in enumerate(specs)
+            for position, spec in enumerate(self._specs)
             if spec.source is not None
         ]
         for one in self.bound:
             if isinstance(one, ArrayGradient):
-                specs[one.position].require_gradient()
                 sources.append(("gradient", one.position))
             else:
                 sources.append(("field", getattr(one, "_bound_storage", one)))
+        return sources
+
+    @property
+    def matchers(self):
+        """For each argument, which values the instance serves."""
+        return [spec.matcher for spec in self._specs]
+
+    def add(self):
+        """Adds the instance to its kernel."""
+        kernel, specs, instance, ctx = self._kernel, self._specs, self.instance, self._ctx
+        if ctx is not None:
+            warm_records.keep(kernel, ctx.trace, self.bound, ctx.sources, instance, self._recorded)
+        for one in self.bound:
+            if isinstance(one, ArrayGradient):
+                specs[one.position].require_gradient()
         returns = [return_spec(cook_return(r)) for r in kernel._returns]
         if kernel.autodiff in (autodiff.REVERSE, autodiff.SECOND):
             returns = []
@@ -124,7 +147,7 @@ class Making:
             instance.accessed = _accessed(kernel, specs, self.bound)
         runtime.instances_made += 1
         runtime.derivatives_made |= bool(kernel.autodiff)
-        kernel._add_instance(instance, [s.matcher for s in specs], sources, returns)
+        kernel._add_instance(instance, self.matchers, self.sources(), returns)
         events.kernel_ready(
             kernel.__name__,
             instance.tier,
@@ -170,7 +193,7 @@ def _build(kernel, ctx, args, specs):
         arguments.append(spec.bind(ctx))
         positions[id(arguments[-1])] = position
         if args[position] is not FLAT:
-            ctx.trace.parameter(position, records.template_of(args[position], spec))
+            ctx.trace.parameter(position, warm_records.template_of(args[position], spec))
     leaves = list(arguments)
     if kernel._leaves is not kernel._parameters:
         bound = iter(arguments[1:])

@@ -14,6 +14,8 @@
 #include "client_py/native/joined_access.h"
 #include "client_py/native/kernel_object.h"
 #include "client_py/native/manifest_binding.h"
+#include "client_py/native/module_binding.h"
+#include "client_py/native/module_writer_binding.h"
 #include "client_py/native/session_binding.h"
 #include "client_py/native/storage_object.h"
 #include "client_py/native/tree_object.h"
@@ -74,6 +76,8 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindWarm(m);
   kiln::BindCache(m);
   kiln::BindGraph(m);
+  kiln::BindModuleWriter(m);
+  kiln::BindModule(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||
       !kiln::AddKernelType(m.ptr()) || !kiln::AddCallsType(m.ptr())) {
     throw py::error_already_set();

@@ -71,16 +71,29 @@ Target ParseTarget(const std::string& text) {
   return *target;
 }
 
+CompileSettings SettingsFrom(std::string name, const py::dict& code,
+                             std::vector<std::vector<ParamId>> aliases) {
+  CompileSettings settings;
+  settings.name = std::move(name);
+  SetFields(code, &settings.code);
+  settings.aliases = std::move(aliases);
+  return settings;
+}
+
+// What an export compiles: what `builder` built, for any target.
+FinishedUnit Finish(KernelBuilder& builder, std::string name, const py::dict& code,
+                    std::vector<std::vector<ParamId>> aliases) {
+  return ValueOrRaise(
+      FinishUnit(&builder, SettingsFrom(std::move(name), code, std::move(aliases))));
+}
+
 // (Instance, what it can be compiled from again).
 py::tuple Compile(Session& session, KernelBuilder& builder, std::string name, const py::dict& code,
                   const py::dict& report, const std::string& target,
                   std::vector<std::vector<ParamId>> aliases) {
-  CompileSettings settings;
-  settings.name = std::move(name);
-  SetFields(code, &settings.code);
+  CompileSettings settings = SettingsFrom(std::move(name), code, std::move(aliases));
   SetFields(report, &settings.report);
   if (!target.empty()) settings.target = ParseTarget(target);
-  settings.aliases = std::move(aliases);
   InstanceOutcome made = Interruptible([&] { return MakeInstance(session, &builder, settings); });
   if (made.instance == nullptr) RaiseCompileFailed(made.diagnostics);
   return py::make_tuple(std::const_pointer_cast<Instance>(made.instance), py::bytes(made.recorded));
@@ -196,6 +209,9 @@ void BindSession(py::module_& m) {
       .def_property_readonly("own_home",
                              [](const Session& session) { return session.own_home().ok(); })
       .def_property_readonly("home", &Session::home);
+  py::class_<FinishedUnit>(m, "FinishedUnit");
+  m.def("finish_unit", &Finish, py::arg("builder"), py::arg("name"), py::arg("code"),
+        py::arg("aliases"));
   m.def("code_option_names", &CodeOptionNames);
   m.def("dashboard_path",
         [](const std::string& home) { return ValueOrRaise(Home::Find(home)).DashboardPath(); });

@@ -308,15 +308,23 @@ uint64_t TreeObject::bytes() const {
   return stats.root_bytes + stats.cell_bytes;
 }
 
+std::vector<ReachedPart> ReachedParts(const std::vector<const FieldStorage*>& storages) {
+  std::vector<ReachedPart> parts;
+  Pruned pruned = Prune(storages);
+  for (ReachedTree& reached : pruned.reached) {
+    parts.push_back({pruned.trees[reached.tree], reached.root_offset, std::move(reached.nodes)});
+  }
+  return parts;
+}
+
 std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storages) {
   std::vector<BoundTree> bound;
-  const Pruned pruned = Prune(storages);
-  for (const ReachedTree& reached : pruned.reached) {
+  for (const ReachedPart& part : ReachedParts(storages)) {
     BoundTree made;
-    made.tree = pruned.trees[reached.tree];
-    made.root = reinterpret_cast<uint64_t>(made.tree->root()) + reached.root_offset;
+    made.tree = part.tree;
+    made.root = reinterpret_cast<uint64_t>(made.tree->root()) + part.root_offset;
     const Tree* tree = made.tree->tree();
-    for (const uint32_t node : reached.nodes) {
+    for (const uint32_t node : part.nodes) {
       // By the pruned numbers, which are those in the kernel.
       made.nodes.push_back(tree == nullptr ? nullptr : tree->node(static_cast<int>(node)));
     }

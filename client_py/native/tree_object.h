@@ -53,6 +53,17 @@ class TreeObject {
   std::weak_ptr<Tree> tree_;  // `memory_` owns it
 };
 
+// The part of a tree that a unit has.
+struct ReachedPart {
+  std::shared_ptr<TreeObject> tree;
+  uint64_t root_offset = 0;     // of the part's root cell in the tree's
+  std::vector<uint32_t> nodes;  // of the tree, by node of the part
+};
+
+// The trees of a unit with these storages (dense ones and ndarrays have none), in the unit's order,
+// after the pruning of KernelBuilder::Finish.
+std::vector<ReachedPart> ReachedParts(const std::vector<const FieldStorage*>& storages);
+
 // The data of a unit's tree that a launch needs. Addresses stay valid as long as the object exists.
 struct BoundTree {
   std::shared_ptr<TreeObject> tree;
@@ -60,8 +71,7 @@ struct BoundTree {
   std::vector<KilnNode*> nodes;  // by node of the part
 };
 
-// The trees of a unit with these storages (dense ones and ndarrays have none), in the unit's order,
-// after the pruning of KernelBuilder::Finish.
+// The same parts, with their addresses.
 std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storages);
 
 void BindTree(pybind11::module_& m);

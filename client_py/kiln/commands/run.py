@@ -30,7 +30,7 @@ def main(argv):
         program = _Module(options["module"])
     elif argv:
         try:
-            program = _Script(argv.pop(0))
+            program = Script(argv.pop(0))
         except OSError as error:
             print(f"kiln: {error.filename}: {error.strerror}", file=sys.stderr)
             return 2
@@ -55,7 +55,7 @@ def main(argv):
     process = os.getpid()
     status = 1
     try:
-        status = _execute(program, argv)
+        status = execute(program, argv)
     finally:
         _flush(sys.stdout)
         if os.getpid() == process:  # skip in children that the program forked
@@ -118,7 +118,7 @@ class _Watch:
         return Report("run", self.path, outcomes, self.watch.seconds(), status)
 
 
-class _Script:
+class Script:
     """A file, run as by `python FILE`. Raises OSError if it cannot be read."""
 
     def __init__(self, path):
@@ -142,7 +142,7 @@ class _Module:
         self.name = name
 
     def load(self, main):
-        """Like _Script.load. Raises SystemExit if the module does not exist."""
+        """Like Script.load. Raises SystemExit if the module does not exist."""
         from importlib.util import find_spec
 
         name = self.name
@@ -170,7 +170,7 @@ class _Module:
             raise
 
 
-def _execute(program, argv):
+def execute(program, argv):
     """Runs a program as Python would; returns the exit status."""
     import types
 

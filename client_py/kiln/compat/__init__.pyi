@@ -12,7 +12,6 @@ AttributeError or ImportError that says so.
 
 from typing import Any
 absent: Any
-aot: Any
 experimental: Any
 def find(view: Any, name: Any) -> Any:
     """The object `taichi.<view>.<name>`. Raises AttributeError if Kiln has none."""

@@ -24,6 +24,7 @@ AREAS = (
     "fields",
     "gradients",
     "graphs",
+    "modules",
     "program",
     "simt",
     "statements",

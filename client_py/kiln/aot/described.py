@@ -1,0 +1,143 @@
+"""Kernels, fields and graphs as modules describe them."""
+
+from .. import types as ti_types
+from ..arguments import (
+    ArrayGradient,
+    ArrayParameter,
+    PackParameter,
+    ScalarParameter,
+    StructParameter,
+    TemplateParameter,
+    TensorParameter,
+    cook_return,
+    return_spec,
+)
+from ..autodiff import REVERSE, SECOND
+from ..data.field import AnyArray
+from ..data.ndarray import ndarray
+from ..diagnostics import say
+from ..instance import Making
+
+# A scalar's number for a struct, whose numbers have scalars of their own.
+_STRUCT = 0
+
+
+class DescribedKernel:
+    """What a module needs of a kernel for arguments of certain kinds.
+
+    unit: for the compiler. params, results, sources: as _native.ModuleWriter.add_kernel takes them.
+    bound: the fields and SNodes that the kernel uses. context: the front end's, for errors.
+    """
+
+    def __init__(self, kernel, args):
+        making = Making(kernel, kernel._of_leaves(tuple(args)), records=False)
+        making.build()
+        self.context = making._ctx
+        self.bound = [one for one in making.bound if not isinstance(one, ArrayGradient)]
+        self.params, self.sources = [], []
+        numbers = {}  # position of a leaf -> the number of its parameter
+        for source, of in zip(making.sources(), _named(making)):
+            kind = source[0]
+            if kind == "field":
+                self.sources.append(getattr(source[1], "_storage", source[1]))
+                continue
+            name = of.name
+            if kind == "gradient":
+                name, type_, rank = f"{name}.grad", *self.params[numbers[source[1]]][2:]
+            else:
+                numbers[source[1]] = len(self.params)
+                type_, rank = _type_of(of, source, making.matchers[source[1]])
+            self.sources.append(len(self.params))
+            self.params.append((name, kind in ("array", "gradient"), type_, rank))
+        self.results = []
+        if kernel.autodiff not in (REVERSE, SECOND):
+            self.results = [_result_type(cook_return(r)) for r in kernel._returns]
+        self.unit = making.finish()
+
+
+def _named(making):
+    """The leaf of each of the making's sources; None for fields."""
+    for kind, *source in making.sources():
+        yield None if kind == "field" else making._kernel._leaves[source[0]]
+
+
+def _type_of(leaf, source, matcher):
+    """((scalar, scalars of a struct, shape), rank) of a parameter."""
+    kind = source[0]
+    if kind == "array":
+        _, scalar, rank, element_shape = matcher[:4]
+        return (scalar, [], list(element_shape)), rank
+    scalar = source[2]
+    if kind == "scalar":
+        return (scalar, [], []), 0
+    if isinstance(scalar, int):
+        return (scalar, [], list(leaf.annotation.shape)), 0
+    return (_STRUCT, list(scalar), []), 0
+
+
+def _result_type(of):
+    scalar, count, _ = return_spec(of)
+    if count == 0:
+        return (scalar, [], [])
+    if isinstance(of, ti_types.MatrixType):
+        return (scalar, [], list(of.shape))
+    return (_STRUCT, list(scalar), [])
+
+
+def stand_ins(kernel, given, name):
+    """For each parameter of a kernel an argument for which it can be compiled.
+
+    given: {parameter: its value or type}, for those whose annotations do not say it. name: of the
+    export, in messages.
+    """
+    names = [parameter.name for parameter in kernel.parameters]
+    for key in given:
+        if key not in names:
+            raise say.export_of_unknown_parameter(name=name, parameter=key, known=names)
+    found = []
+    for parameter in kernel.parameters:
+        if parameter.name in given:
+            found.append(_from_given(parameter, given[parameter.name], name))
+        else:
+            found.append(_from_annotation(parameter, name))
+    return found
+
+
+def _from_given(parameter, value, name):
+    if parameter.kind is ArrayParameter and not isinstance(value, AnyArray):
+        return _array_of(value, parameter, name)
+    if isinstance(value, ti_types.DType):  # Taichi's form: a type stands for its zero
+        return 0.0 if value.is_float else 0
+    return value
+
+
+def _array_of(annotation, parameter, name):
+    dtype, ndim = getattr(annotation, "dtype", None), getattr(annotation, "ndim", None)
+    is_vague = isinstance(dtype, ti_types.MatrixType) and (
+        dtype.dtype is None or None in dtype.shape
+    )
+    if dtype is None or ndim is None or is_vague:
+        raise say.export_of_array_without_type(name=name, parameter=parameter.name)
+    needs_grad = bool(parameter.annotation.needs_grad)
+    return ndarray(dtype, (1,) * ndim, needs_grad=needs_grad)
+
+
+def _from_annotation(parameter, name):
+    kind, annotation = parameter.kind, parameter.annotation
+    if kind is ScalarParameter:
+        return 0
+    if kind is TensorParameter:
+        shape = annotation.shape
+        return [0] * shape[0] if len(shape) == 1 else [[0] * shape[1]] * shape[0]
+    if kind is StructParameter:
+        return annotation()  # all members are zero
+    if kind is ArrayParameter:
+        return _array_of(annotation, parameter, name)
+    if kind is PackParameter:
+        members = parameter.members
+        return annotation(**{key: _from_annotation(one, name) for key, one in members.items()})
+    if issubclass(kind, TemplateParameter):
+        raise say.export_of_template_without_value(name=name, parameter=parameter.name)
+    raise say.export_of_unsupported_parameter(
+        name=name, parameter=parameter.name, needed=parameter.needed
+    )

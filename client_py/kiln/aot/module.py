@@ -1,0 +1,342 @@
+"""`ti.aot.Module`: what a program exports, and the files that it becomes."""
+
+import os
+import sys
+import warnings
+
+from .. import _native, runtime
+from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
+from ..data.field import Field
+from ..data.struct_field import StructField
+from ..diagnostics import say
+from ..graph.argument import Argument, NdarrayArgument
+from ..graph.builder import Graph
+from ..kernel import Kernel
+from .described import DescribedKernel, stand_ins
+
+LANGUAGE = "1.7.4"  # whose modules ours are compatible with
+_TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+class Module:
+    """Kernels and graphs to be exported, with the fields that they use.
+
+    arch: ti.cpu, or None for the arch of ti.init. caps: for GPUs, ignored. targets: the levels of
+    x86-64 for which kernels are compiled; a program that loads the module gets the highest that its
+    machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number N.
+
+    Example::
+
+        x = ti.field(ti.f32, shape=8)
+
+        @ti.kernel
+        def fill(a: ti.f32):
+            for i in x:
+                x[i] = a * i
+
+        module = ti.aot.Module()
+        module.add_field("x", x)
+        module.add_kernel(fill)
+        module.export("/tmp/fill.kiln")
+        loaded = ti.aot.load("/tmp/fill.kiln")
+        loaded.fill(2.0)
+        print(loaded.x.to_numpy()[3])  # prints: 6.0
+    """
+
+    def __init__(self, arch=None, caps=None, targets=None, glibc=28):
+        runtime.require_init("make a ti.aot.Module")
+        if arch is not None and arch is not runtime.cfg.arch:
+            warnings.warn(say.export_for_other_arch(arch=arch), stacklevel=2)
+        self._targets = list(targets or _TARGETS)
+        # Every kernel runs on glibc 2.28; newer ones have more vector functions.
+        self._glibc = glibc if glibc > 28 else 0
+        self._kernels = {}  # name -> DescribedKernel
+        self._fields = {}  # name -> field
+        self._graphs = {}  # name -> (arguments, launches), as ModuleWriter.add_graph takes them
+        self._content = []
+
+    def add_field(self, name, field):
+        """Adds a field, which programs then access by its name. Kernels find the fields that they
+        use without this.
+
+        name: in the module. field: the field; also of vectors, matrices or structs, sparse, or with
+        a gradient, which gets the name `name.grad`. Raises RuntimeError if the name is taken,
+        TypeError for anything but a field.
+        """
+        if isinstance(field, StructField):
+            for member in field.keys:
+                self.add_field(f"{name}.{member}", field.get_member_field(member))
+            return
+        if not isinstance(field, Field):
+            raise say.export_of_no_field(name=name, kind=type(field).__name__)
+        self._check_free(name, self._fields)
+        field._materialize()
+        self._fields[name] = field
+        grad = None if field._is_companion else field.grad
+        if grad is not None and None not in grad._places:
+            self.add_field(f"{name}.grad", grad)
+
+    def add_kernel(self, kernel_fn, template_args=None, name=None):
+        """Adds a kernel, compiled when the module is written.
+
+        kernel_fn: the kernel, a method that is one, or a gradient (`kernel.grad`). template_args:
+        {parameter: the value or array for which it is compiled}, for parameters whose annotation
+        does not say it. name: in the module; by default the kernel's own. Raises RuntimeError if
+        the name is taken, TaichiCompilationError for a parameter without a type or value.
+        """
+        kernel, given = _kernel_of(kernel_fn), dict(template_args or {})
+        name = name or kernel.__name__
+        if kernel is not kernel_fn and hasattr(kernel_fn, "__self__"):
+            given[kernel.parameters[0].name] = kernel_fn.__self__
+        self._check_free(name, self._kernels)
+        self._kernels[name] = DescribedKernel(kernel, stand_ins(kernel, given, name))
+        self._content.append(f"kernel:{name}")
+
+    def add_kernel_template(self, kernel_fn):
+        """A context in which `instantiate(parameter=value, …)` adds a kernel for values of its
+        ti.template() parameters, as NAME[parameter=value].
+
+        kernel_fn: the kernel.
+
+            x = ti.field(ti.i32, shape=4)
+
+            @ti.kernel
+            def fill(target: ti.template()):
+                for i in target:
+                    target[i] = 1
+
+            module = ti.aot.Module()
+            module.add_field("x", x)
+            with module.add_kernel_template(fill) as template:
+                template.instantiate(target=x)
+        """
+        return _KernelTemplate(self, kernel_fn)
+
+    def add_graph(self, name, graph):
+        """Adds a graph, with the kernels that it launches.
+
+        name: in the module. graph: what GraphBuilder.compile returned. Raises RuntimeError if the
+        name is taken, TaichiCompilationError for a launch with an ndarray in place of an argument.
+        """
+        if not isinstance(graph, Graph):
+            raise say.export_of_no_graph(name=name, kind=type(graph).__name__)
+        self._check_free(name, self._graphs)
+        arguments = list(graph._arguments.values())
+        launches = []
+        for number, (kernel, places) in enumerate(graph._calls):
+            args = [_at(graph, arguments, place) for place in places]
+            launches.append(
+                self._add_launch(f"{name}.{number}.{kernel.__name__}", kernel, args, arguments)
+            )
+        params = [
+            (
+                one.name,
+                isinstance(one, NdarrayArgument),
+                (one.dtype().scalar, [], list(one.element_shape)),
+                one.field_dim,
+            )
+            for one in arguments
+        ]
+        self._graphs[name] = params, launches
+        self._content.append(f"cgraph:{name}")
+
+    def _add_launch(self, name, kernel, args, arguments):
+        """Adds the kernel of a graph's launch; returns (its name, argument numbers, constants)."""
+        if kernel._leaves is not kernel._parameters:
+            raise say.export_of_graph_with_pack(name=name)
+        values = []
+        for parameter, arg in zip(kernel.parameters, args):
+            values.append(arg.stand_in(parameter) if isinstance(arg, Argument) else arg)
+        self._kernels[name] = DescribedKernel(kernel, values)
+        numbers, constants = [], []
+        for parameter, arg in zip(kernel.parameters, args):
+            if issubclass(parameter.kind, TemplateParameter):
+                continue
+            if isinstance(arg, Argument):
+                numbers.append(arguments.index(arg))
+                continue
+            numbers.append(-1)
+            if parameter.kind not in (ScalarParameter, TensorParameter):
+                raise say.export_of_graph_with_constant(name=name, parameter=parameter.name)
+            constants += _slots(parameter, arg)
+        return name, numbers, constants
+
+    def _check_free(self, name, taken):
+        if name in taken:
+            raise say.export_of_taken_name(name=name)
+
+    # --- writing
+
+    def export(self, path, name=None, is_static=False):
+        """Writes the module as one file.
+
+        path: of the file. name: of the module; by default the file's, without its end. is_static:
+        whether to write an archive to be linked into programs (libNAME.a). The same content makes
+        the same bytes. Raises RuntimeError if the module is empty, the errors of the compiler, and
+        OSError.
+        """
+        path = os.fspath(path)
+        name = name or _module_name(path)
+        data = self._bytes(name, is_static)
+        if is_static:
+            data = _archive(f"{name}.o", f"kiln_module_v1_{name}", data)
+        _write(path, data)
+
+    def save(self, filepath):
+        """Writes the module into a directory: `module.kiln`, `__content__` and `__version__`.
+
+        filepath: the directory, which is made.
+        """
+        filepath = os.fspath(filepath)
+        files = self._files()
+        os.makedirs(filepath, exist_ok=True)
+        for name, data in files.items():
+            _write(os.path.join(filepath, name), data)
+
+    def archive(self, filepath):
+        """Writes what `save` writes into one archive.
+
+        filepath: of the archive, ending in `.tcm`; raises ValueError for other names.
+        """
+        import zipfile
+
+        filepath = os.fspath(filepath)
+        if not filepath.endswith(".tcm"):
+            raise say.export_archive_name(path=filepath)
+        files = self._files()
+        with zipfile.ZipFile(filepath, "w") as archive:
+            for name, data in files.items():
+                archive.writestr(zipfile.ZipInfo(name, (2000, 12, 1, 0, 0, 0)), data)
+
+    def _files(self):
+        return {
+            "module.kiln": self._bytes("module", is_static=False),
+            "__content__": "\n".join(self._content).encode(),
+            "__version__": LANGUAGE.encode(),
+        }
+
+    def _bytes(self, name, is_static):
+        if not self._kernels:
+            raise say.export_of_nothing()
+        session = runtime.session()
+        writer = _native.ModuleWriter(name)
+        for fields in (self._fields.values(), *[one.bound for one in self._kernels.values()]):
+            for field in fields:
+                _add_trees(writer, field)
+        for key, field in self._fields.items():
+            gradient = f"{key}.grad" if f"{key}.grad" in self._fields else ""
+            places = [(place._builder._tree, place._index) for place in field._places]
+            writer.add_field(key, field._storage, places, gradient)
+        for key, one in sorted(self._kernels.items()):
+            writer.add_kernel(key, one.unit, one.params, one.results, one.sources)
+        try:
+            writer.compile(session, self._targets, self._glibc)
+        except _native.CompileFailed as failed:
+            diagnostics = failed.args[0] if len(failed.args) == 1 else list(failed.args)
+        else:
+            diagnostics = None
+        if diagnostics is not None:
+            from ..frontend.report import raise_diagnostics
+
+            raise_diagnostics(diagnostics, self._kernels[writer.failed].context)
+        for key, (params, launches) in self._graphs.items():
+            writer.add_graph(key, params, launches)
+        writer.add_fact("kiln", _native.version())
+        writer.add_fact("compiler", session.compiler.hex())
+        writer.add_fact("program", os.path.basename(sys.argv[0] or ""))
+        return writer.link(session, is_static)
+
+
+class _KernelTemplate:
+    """What `Module.add_kernel_template` returns."""
+
+    def __init__(self, module, kernel_fn):
+        self._module, self._kernel = module, kernel_fn
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def instantiate(self, **values):
+        """Adds the kernel for these values: numbers, or fields that were added to the module."""
+        shown = []
+        for key, value in values.items():
+            if isinstance(value, (bool, int, float)):
+                shown.append(f"{key}={value}")
+                continue
+            known = [name for name, field in self._module._fields.items() if field is value]
+            if not known:
+                raise say.export_of_unknown_template_value(parameter=key, kind=type(value).__name__)
+            shown.append(f"{key}={known[0]}")
+        name = f"{_kernel_of(self._kernel).__name__}[{','.join(shown)}]"
+        self._module.add_kernel(self._kernel, values, name)
+
+
+def _kernel_of(given):
+    kernel = getattr(given, "__func__", given)
+    if not isinstance(kernel, Kernel):
+        raise say.export_of_no_kernel(kind=type(given).__name__)
+    return kernel
+
+
+def _at(graph, arguments, place):
+    """The argument or the value with that number in a graph."""
+    return arguments[place] if place < len(arguments) else graph._values[place]
+
+
+def _slots(parameter, value):
+    """(scalar, number) of each slot of a constant."""
+    kind, scalar, *rest = parameter.specialise(value).source
+    return [(scalar, number) for number in (rest[1](value) if kind == "tensor" else [value])]
+
+
+def _add_trees(writer, thing):
+    """Adds the trees of a field or SNode."""
+    places = getattr(thing, "_places", None) or [thing._snode]
+    for place in places:
+        builder = place._builder
+        nodes = sorted(builder.root._walk(), key=lambda node: node._index)
+        names = [node._title() if node._kind.is_sparse else "" for node in nodes]
+        writer.add_tree(builder._tree, names)
+
+
+def _module_name(path):
+    base = os.path.basename(path)
+    stem = base.partition(".")[0]
+    if base.endswith(".a") and stem.startswith("lib"):
+        stem = stem[3:]
+    if not stem.isidentifier():
+        raise say.export_to_path_without_name(path=path)
+    return stem
+
+
+def _write(path, data):
+    """Replaces a file whole: a program may have it mapped."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _archive(member, symbol, data):
+    """A static library (`ar`) with one object, which defines one symbol."""
+
+    def header(name, size):
+        return f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{size:<10}`\n".encode()
+
+    names = symbol.encode() + b"\0"
+    index_size = 8 + len(names)
+    padded = index_size + index_size % 2
+    # The index: how many symbols, where the member begins, the names.
+    index = (1).to_bytes(4, "big") + (8 + 60 + padded).to_bytes(4, "big") + names
+    whole = b"!<arch>\n" + header("/", padded) + index.ljust(padded, b"\0")
+    # Names of up to 15 characters end in "/"; none is needed longer to find the member.
+    whole += header(f"{member[:15]}/", len(data)) + data
+    return whole + b"\n" * (len(data) % 2)

@@ -1,0 +1,97 @@
+"""`kiln export`: runs a program and writes the kernels that it marks as one module."""
+
+import os
+import sys
+
+from .common import failure, print_json, session
+from .options import BadOption, parse
+
+_OPTIONS = {
+    "--output": "",
+    "--target": [],
+    "--glibc": "",
+    "--name": "",
+    "--static": "",
+    "--json": False,
+}
+
+
+def main(argv):
+    options, argv = parse(argv, _OPTIONS, {"-o": "--output"})
+    if not argv:
+        raise BadOption("export which program?")
+    glibc = _glibc(options["glibc"])
+    session()  # a wrong variable ends the command here, with status 2
+
+    from .. import compat
+    from .run import Script, execute
+
+    try:
+        program = Script(argv.pop(0))
+    except OSError as error:
+        print(f"kiln: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    output = options["output"]
+    if not output and not options["static"]:
+        output = os.path.splitext(os.path.basename(program.name))[0] + ".kiln"
+    # The program may change the current folder.
+    output, static = (path and os.path.abspath(path) for path in (output, options["static"]))
+    compat.install()
+    status = execute(program, argv)
+    if status:
+        return status
+    try:
+        made = _Export(options["target"] or None, glibc)
+        made.add_all(sys.modules["__main__"].__dict__)
+        for path in filter(None, (output, static)):
+            made.module.export(path, options["name"] or None, is_static=path == static)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # the errors of the compiler and of the program's kernels, too
+        return failure(error)
+    return made.say([path for path in (output, static) if path], options["json"])
+
+
+def _glibc(text):
+    """28 of "2.28", which is what modules need at least."""
+    if not text:
+        return 28
+    major, _, minor = text.partition(".")
+    if major != "2" or not minor.isdigit():
+        raise BadOption(f"--glibc {text}: a version as 2.35 expected")
+    return int(minor)
+
+
+class _Export:
+    """The module of a program that ran."""
+
+    def __init__(self, targets, glibc):
+        from ..aot import Module
+
+        self.module = Module(targets=targets, glibc=glibc)
+        self.names = []
+
+    def add_all(self, variables):
+        """Adds the marked kernels, and the fields and graphs that variables of the program name."""
+        from ..aot.marked import marked
+        from ..data.field import AnyField
+        from ..graph import Graph
+
+        for name, value in variables.items():
+            if isinstance(value, AnyField) and name.isidentifier():
+                self.module.add_field(name, value)
+            elif isinstance(value, Graph):
+                self.module.add_graph(name, value)
+                self.names.append(name)
+        for name, kernel, template_types in marked:
+            self.module.add_kernel(kernel, template_types, name)
+            self.names.append(name)
+
+    def say(self, paths, as_json):
+        sizes = {path: os.path.getsize(path) for path in paths}
+        if as_json:
+            print_json({"files": sizes, "exported": self.names})
+        else:
+            for path, size in sizes.items():
+                print(f"{path}: {size} bytes, {', '.join(self.names)}")
+        return 0

@@ -1,0 +1,454 @@
+// Over the C interface: what Python accepts and refuses is what C programs see.
+#include "client_py/native/module_binding.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client_py/native/field_object.h"
+#include "client_py/native/storage_object.h"
+#include "kiln/kiln.h"
+#include "libkiln/signature.h"
+#include "runtime/module/module_file.h"
+#include "runtime/slot.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+// Its arguments: the code (kiln_status) and the text. kiln/aot/load.py makes the user's exception.
+PyObject* module_error = nullptr;
+
+void Check(kiln_status status) {
+  if (status == KILN_OK) return;
+  PyErr_SetObject(module_error, py::make_tuple(status, kiln_error()).ptr());
+  throw py::error_already_set();
+}
+
+// The context of all modules of this process.
+kiln_context* Context() {
+  static kiln_context* const context = [] {
+    kiln_context* made = nullptr;
+    Check(kiln_context_new(nullptr, &made));
+    return made;
+  }();
+  return context;
+}
+
+struct LoadedModule {
+  ~LoadedModule() { kiln_module_free(module); }
+  kiln_module* module = nullptr;
+};
+
+struct LoadedWorld {
+  ~LoadedWorld() { kiln_world_free(world); }
+  std::shared_ptr<LoadedModule> of;
+  kiln_world* world = nullptr;
+};
+
+std::shared_ptr<LoadedModule> Open(const std::string& path) {
+  auto made = std::make_shared<LoadedModule>();
+  Check(kiln_module_open(Context(), path.c_str(), nullptr, &made->module));
+  return made;
+}
+
+std::shared_ptr<LoadedWorld> MakeWorld(const std::shared_ptr<LoadedModule>& of, uint64_t seed) {
+  auto made = std::make_shared<LoadedWorld>();
+  made->of = of;
+  kiln_world_options options{};
+  options.size = sizeof options;
+  options.seed = seed;
+  Check(kiln_world_new(of->module, &options, &made->world));
+  return made;
+}
+
+// ---- Arguments
+
+// An argument of a call, with all that it points to.
+struct Packed {
+  Packed() = default;
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+  ~Packed() {
+    if (has_buffer) PyBuffer_Release(&buffer);
+  }
+  kiln_arg arg{};
+  kiln_array array{};
+  std::vector<int64_t> shape, strides;
+  std::vector<kiln_arg> numbers;
+  Py_buffer buffer{};
+  bool has_buffer = false;
+};
+
+// DLPack's code of a buffer's format; 255 for formats that kernels lack.
+uint8_t CodeOf(const char* format) {
+  if (format == nullptr) return 1;  // unsigned bytes
+  // These say that the byte order is this machine's.
+  if (*format == '<' || *format == '=' || *format == '@') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return 255;
+  const std::string_view kinds[] = {"bhilq", "BHILQ", "efd"};
+  for (uint8_t code = 0; code < std::size(kinds); ++code) {
+    if (kinds[code].find(*format) != std::string_view::npos) return code;
+  }
+  return *format == '?' ? 6 : 255;
+}
+
+void PackBuffer(py::handle value, bool writes, Packed* packed) {
+  const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writes ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(value.ptr(), &packed->buffer, flags) != 0) throw py::error_already_set();
+  packed->has_buffer = true;
+  const Py_buffer& buffer = packed->buffer;
+  packed->shape.assign(buffer.shape, buffer.shape + buffer.ndim);
+  for (int i = 0; i < buffer.ndim; ++i) {
+    // Strides that are no whole number of elements are no C order either.
+    const bool is_whole = buffer.itemsize > 0 && buffer.strides[i] % buffer.itemsize == 0;
+    packed->strides.push_back(is_whole ? buffer.strides[i] / buffer.itemsize : 0);
+  }
+  packed->array.data = buffer.buf;
+  packed->array.device_type = 1;
+  packed->array.code = CodeOf(buffer.format);
+  packed->array.bits = static_cast<uint8_t>(buffer.itemsize * 8);
+  packed->array.lanes = 1;
+  packed->array.strides = packed->strides.data();
+}
+
+// Null for everything but ndarrays of ours.
+const FieldStorage* NdarrayOf(py::handle value) {
+  if (!IsField(value.ptr())) return nullptr;
+  PyObject* bound = reinterpret_cast<FieldObject*>(value.ptr())->storage_object;
+  if (bound == nullptr) return nullptr;
+  const auto& storage = py::cast<const FieldStorage&>(py::handle(bound));
+  return storage.is_ndarray && storage.memory->alive ? &storage : nullptr;
+}
+
+void PackArray(py::handle value, bool writes, Packed* packed) {
+  if (const FieldStorage* storage = NdarrayOf(value); storage != nullptr) {
+    packed->shape = storage->full_shape;
+    packed->array = kiln_array_of(reinterpret_cast<void*>(storage->bases.at(0)),
+                                  storage->access.scalar(), 0, nullptr);
+  } else if (PyObject_CheckBuffer(value.ptr()) != 0) {
+    PackBuffer(value, writes, packed);
+  } else {
+    return;  // of no kind, as NumberArg
+  }
+  packed->array.ndim = static_cast<int32_t>(packed->shape.size());
+  packed->array.shape = packed->shape.data();
+  packed->arg = kiln_array_arg(&packed->array);
+}
+
+// Of no kind for anything but a number: the library says what it takes.
+kiln_arg NumberArg(py::handle value) {
+  if (PyNumber_Check(value.ptr()) == 0) return {};
+  if (PyFloat_Check(value.ptr()) || !PyIndex_Check(value.ptr())) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    return kiln_float(number);
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) throw py::error_already_set();
+  int overflow = 0;
+  const long long whole = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow == 0) return kiln_int(whole);
+  const unsigned long long large = PyLong_AsUnsignedLongLong(number.ptr());
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return kiln_uint(large);
+}
+
+// The numbers of a vector, matrix or struct, or of nested sequences.
+void Flatten(py::handle value, std::vector<kiln_arg>* numbers) {
+  if (py::hasattr(value, "to_list")) return Flatten(value.attr("to_list")(), numbers);
+  if (py::isinstance<py::dict>(value)) return Flatten(value.attr("values")(), numbers);
+  if (py::hasattr(value, "entries")) return Flatten(value.attr("entries"), numbers);
+  if (!py::hasattr(value, "__iter__")) return numbers->push_back(NumberArg(value));
+  for (py::handle item : value) Flatten(item, numbers);
+}
+
+void Pack(py::handle value, const kiln_param& param, Packed* packed) {
+  if (param.kind == KILN_PARAM_ARRAY) return PackArray(value, param.writes != 0, packed);
+  if (param.element_ndim == 0 && param.dtype != KILN_NO_DTYPE) {
+    packed->arg = NumberArg(value);
+    return;
+  }
+  Flatten(value, &packed->numbers);
+  packed->arg = kiln_args(packed->numbers.data(), packed->numbers.size());
+}
+
+// ---- Results
+
+py::object NumberFrom(kiln_dtype dtype, uint64_t slot) {
+  switch (FindScalar(dtype)->kind) {
+    case ScalarFacts::kFloat:
+      return py::float_(kiln_slot_float(dtype, slot));
+    case ScalarFacts::kBool:
+      return py::bool_(slot != 0);
+    case ScalarFacts::kUnsigned:
+      return py::int_(slot);
+    case ScalarFacts::kSigned:
+      return py::int_(kiln_slot_int(dtype, slot));
+  }
+  return py::none();
+}
+
+// A number, or a tuple of the numbers of a tensor or struct, row by row.
+py::object ResultFrom(const kiln_param& result, const std::vector<uint64_t>& slots) {
+  const bool is_number = result.element_ndim == 0 && result.dtype != KILN_NO_DTYPE;
+  if (is_number) return NumberFrom(result.dtype, slots.at(result.first_slot));
+  py::tuple numbers(result.count);
+  for (uint32_t i = 0; i < result.count; ++i) {
+    const kiln_dtype dtype = result.dtypes != nullptr ? result.dtypes[i] : result.dtype;
+    numbers[i] = NumberFrom(dtype, slots.at(result.first_slot + i));
+  }
+  return std::move(numbers);
+}
+
+// ---- Kernels and fields of a world
+
+class ModuleKernelObject {
+ public:
+  ModuleKernelObject(std::shared_ptr<LoadedWorld> world, const std::string& name)
+      : world_(std::move(world)), kernel_(kiln_module_kernel(world_->of->module, name.c_str())) {
+    if (kernel_ == nullptr) Check(KILN_NOT_FOUND);
+    signature_.size = sizeof signature_;
+    Check(kiln_kernel_signature(kernel_, &signature_));
+    params_.resize(signature_.params);
+    for (size_t i = 0; i < params_.size(); ++i) {
+      params_[i].size = sizeof params_[i];
+      Check(kiln_kernel_param(kernel_, i, &params_[i]));
+    }
+    results_.resize(signature_.results);
+    for (size_t i = 0; i < results_.size(); ++i) {
+      results_[i].size = sizeof results_[i];
+      Check(kiln_kernel_result(kernel_, i, &results_[i]));
+    }
+  }
+
+  std::string text() const { return signature_.text; }
+
+  // The shape of each result that is a tensor; None for others.
+  py::list ResultShapes() const {
+    py::list shapes;
+    for (const kiln_param& result : results_) {
+      if (result.element_ndim == 0) {
+        shapes.append(py::none());
+      } else {
+        shapes.append(py::tuple(py::cast(std::vector<uint64_t>(
+            result.element_shape, result.element_shape + result.element_ndim))));
+      }
+    }
+    return shapes;
+  }
+
+  py::tuple Call(const py::args& args) const {
+    std::vector<Packed> packed(args.size());
+    std::vector<kiln_arg> given(args.size());
+    for (size_t i = 0; i < args.size(); ++i) {
+      // The library says how many it takes.
+      if (i < params_.size()) Pack(args[i], params_[i], &packed[i]);
+      given[i] = packed[i].arg;
+    }
+    std::vector<uint64_t> slots(signature_.result_slots);
+    std::string printed;
+    kiln_launch_options options{};
+    options.size = sizeof options;
+    options.print = [](void* self, const char* text, size_t bytes) {
+      static_cast<std::string*>(self)->append(text, bytes);
+    };
+    options.print_self = &printed;
+    kiln_status status;
+    {
+      py::gil_scoped_release release;
+      status =
+          kiln_launch(kernel_, world_->world, given.data(), given.size(), slots.data(), &options);
+    }
+    if (!printed.empty()) py::print(printed, py::arg("end") = "");
+    Check(status);
+    py::tuple results(results_.size());
+    for (size_t i = 0; i < results_.size(); ++i) results[i] = ResultFrom(results_[i], slots);
+    return results;
+  }
+
+ private:
+  std::shared_ptr<LoadedWorld> world_;
+  const kiln_kernel* kernel_;
+  kiln_signature signature_{};
+  std::vector<kiln_param> params_, results_;
+};
+
+// Names by a function that has an end.
+template <typename NameAt>
+std::vector<std::string> Names(const NameAt& name_at) {
+  std::vector<std::string> names;
+  for (size_t i = 0; const char* name = name_at(i); ++i) names.emplace_back(name);
+  return names;
+}
+
+std::vector<std::string> KernelNames(const LoadedModule& of) {
+  return Names([&](size_t i) -> const char* {
+    const kiln_kernel* kernel = kiln_module_kernel_at(of.module, i);
+    if (kernel == nullptr) return nullptr;
+    kiln_signature signature{};
+    signature.size = sizeof signature;
+    Check(kiln_kernel_signature(kernel, &signature));
+    return signature.name;
+  });
+}
+
+std::vector<std::string> GraphNames(const LoadedModule& of) {
+  return Names([&](size_t i) -> const char* {
+    const kiln_graph* graph = kiln_module_graph_at(of.module, i);
+    return graph == nullptr ? nullptr : kiln_graph_name(graph);
+  });
+}
+
+std::vector<std::string> FieldNames(const LoadedModule& of) {
+  return Names([&](size_t i) -> const char* {
+    kiln_field field{};
+    field.size = sizeof field;
+    return kiln_module_field_at(of.module, i, &field) == KILN_OK ? field.name : nullptr;
+  });
+}
+
+// (dtype's number, shape, element shape, first indices, bytes, is sparse)
+py::tuple DescribeField(const LoadedModule& of, const std::string& name) {
+  kiln_field field{};
+  field.size = sizeof field;
+  Check(kiln_module_field(of.module, name.c_str(), &field));
+  const auto tuple = [](const auto* numbers, uint32_t count) {
+    py::tuple made(count);
+    for (uint32_t i = 0; i < count; ++i) made[i] = numbers[i];
+    return made;
+  };
+  return py::make_tuple(field.dtype, tuple(field.shape, field.ndim),
+                        tuple(field.element_shape, field.element_ndim),
+                        tuple(field.first, field.ndim), field.bytes, field.is_sparse != 0);
+}
+
+void ReadField(const LoadedWorld& world, const std::string& name, const py::buffer& to) {
+  const py::buffer_info info = to.request(/*writable=*/true);
+  Check(kiln_field_read(world.world, name.c_str(), info.ptr,
+                        static_cast<size_t>(info.size * info.itemsize)));
+}
+
+void WriteField(const LoadedWorld& world, const std::string& name, const py::buffer& from) {
+  const py::buffer_info info = from.request();
+  Check(kiln_field_write(world.world, name.c_str(), info.ptr,
+                         static_cast<size_t>(info.size * info.itemsize)));
+}
+
+void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict& args) {
+  const kiln_graph* graph = kiln_module_graph(world.of->module, name.c_str());
+  if (graph == nullptr) Check(KILN_NOT_FOUND);
+  std::vector<Packed> packed(args.size());
+  std::vector<std::string> names;
+  names.reserve(args.size());
+  std::vector<kiln_named_arg> given;
+  for (const auto& [key, value] : args) {
+    names.push_back(py::cast<std::string>(key));
+    Packed& one = packed[names.size() - 1];
+    kiln_param param{};
+    param.size = sizeof param;
+    for (size_t i = 0; kiln_graph_param(graph, i, &param) == KILN_OK; ++i) {
+      if (names.back() != param.name) continue;
+      Pack(value, param, &one);
+      given.push_back({names.back().c_str(), one.arg});
+    }
+  }
+  std::string printed;
+  kiln_launch_options options{};
+  options.size = sizeof options;
+  options.print = [](void* self, const char* text, size_t bytes) {
+    static_cast<std::string*>(self)->append(text, bytes);
+  };
+  options.print_self = &printed;
+  kiln_status status;
+  {
+    py::gil_scoped_release release;
+    status = kiln_graph_run(graph, world.world, given.data(), given.size(), &options);
+  }
+  if (!printed.empty()) py::print(printed, py::arg("end") = "");
+  Check(status);
+}
+
+// What `kiln module` shows of a file, which any machine may ask.
+py::dict Describe(const std::string& path) {
+  const auto or_raise = [](const auto& result) {
+    if (result.ok()) return;
+    const Error& error = result.error();
+    PyErr_SetObject(module_error, py::make_tuple(static_cast<int>(error.code), error.text).ptr());
+    throw py::error_already_set();
+  };
+  const auto file = ModuleFile::Open(path);
+  or_raise(file);
+  const std::shared_ptr<const Module> module = Module::Describe(*file);
+  const ModuleTables& tables = module->tables();
+  py::dict kernels, fields, graphs, facts;
+  for (const ModuleKernel& kernel : module->kernels()) {
+    kernels[py::str(kernel.name)] = capi::SignatureOf(kernel);
+  }
+  for (const ModuleField& field : module->fields()) {
+    fields[py::str(field.name)] = capi::TextOf(field);
+  }
+  for (const ModuleGraph& graph : module->graphs()) {
+    graphs[py::str(graph.name)] = capi::SignatureOf(graph);
+  }
+  for (uint32_t i = 0; i < tables.Count<module::Fact>(); ++i) {
+    const auto fact = tables.Get<module::Fact>(i);
+    facts[py::str(std::string(tables.TextOf(fact.name)))] = std::string(tables.TextOf(fact.value));
+  }
+  py::list targets;
+  for (const Target target : TargetsOf(tables)) targets.append(target.text());
+  const module::Header& header = tables.header();
+  py::dict made;
+  made["name"] = std::string(module->name());
+  made["format"] = std::to_string(header.major) + "." + std::to_string(header.minor);
+  made["module_abi"] = header.module_abi;
+  made["tree_abi"] = header.tree_abi;
+  made["bytes"] = (*file)->bytes();
+  made["targets"] = targets;
+  made["kernels"] = kernels;
+  made["fields"] = fields;
+  made["graphs"] = graphs;
+  made["facts"] = facts;
+  return made;
+}
+
+}  // namespace
+
+void BindModule(py::module_& m) {
+  static py::exception<LoadedModule> error(m, "ModuleError");
+  module_error = error.ptr();
+  m.def("describe_module", &Describe, py::arg("path"));
+  py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")
+      .def(py::init(&Open), py::arg("path"))
+      .def_property_readonly("name",
+                             [](const LoadedModule& of) { return kiln_module_name(of.module); })
+      .def_property_readonly("target",
+                             [](const LoadedModule& of) { return kiln_module_target(of.module); })
+      .def("kernels", &KernelNames)
+      .def("graphs", &GraphNames)
+      .def("fields", &FieldNames)
+      .def("field", &DescribeField, py::arg("name"));
+  py::class_<LoadedWorld, std::shared_ptr<LoadedWorld>>(m, "LoadedWorld")
+      .def(py::init(&MakeWorld), py::arg("module"), py::arg("seed"))
+      .def("kernel",
+           [](std::shared_ptr<LoadedWorld> world, const std::string& name) {
+             return ModuleKernelObject(std::move(world), name);
+           })
+      .def("read", &ReadField, py::arg("name"), py::arg("array"))
+      .def("write", &WriteField, py::arg("name"), py::arg("array"))
+      .def("run_graph", &RunGraph, py::arg("name"), py::arg("args"))
+      .def("seed", [](const LoadedWorld& world, uint64_t seed) {
+        Check(kiln_world_seed(world.world, seed));
+      });
+  py::class_<ModuleKernelObject>(m, "ModuleKernel")
+      .def("__call__", &ModuleKernelObject::Call)
+      .def("result_shapes", &ModuleKernelObject::ResultShapes)
+      .def_property_readonly("signature", &ModuleKernelObject::text);
+}
+
+}  // namespace kiln

@@ -1,0 +1,13 @@
+// The export of modules for Python.
+#ifndef KILN_CLIENT_PY_NATIVE_MODULE_WRITER_BINDING_H_
+#define KILN_CLIENT_PY_NATIVE_MODULE_WRITER_BINDING_H_
+
+#include <pybind11/pybind11.h>
+
+namespace kiln {
+
+void BindModuleWriter(pybind11::module_& m);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_MODULE_WRITER_BINDING_H_
