@@ -9,6 +9,10 @@ of earlier ones. In a block
 
 The output of a block with `# prints anything` is not checked, for output that depends on the
 machine.
+
+Blocks of C and C++ in docs/cpp.md compile without warnings. One with an #include is a file; others
+are the body of a function that has a context, a module and a world, or definitions if they begin
+with a struct.
 """
 
 import contextlib
@@ -24,10 +28,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def blocks(path):
-    """(line, text) of each python block, the line counted from 1."""
+def blocks(path, language="python"):
+    """(line, text) of each block of a language, the line counted from 1."""
     text = path.read_text()
-    for match in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
+    for match in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.M | re.S):
         yield text[: match.start(1)].count("\n") + 1, match.group(1)
 
 
@@ -95,6 +99,31 @@ def captured(lines):
             lines += [line.rstrip() for line in file.read().decode().splitlines()]
 
 
+# ---- blocks of C and C++
+
+# language -> the compiler's command
+COMPILERS = {"c": ["gcc", "-xc", "-std=c11"], "cpp": ["g++", "-xc++", "-std=c++17"]}
+
+
+def complete(text):
+    """A block as a file."""
+    if "#include" in text:
+        return text
+    head = "#include <kiln/kiln.hpp>\n\n#include <cstdio>\n"
+    if text.startswith("struct "):
+        return head + text
+    arguments = "kiln::Context& context, kiln::Module& module, kiln::World& world"
+    unused = "(void)context, (void)module, (void)world;"
+    return f"{head}void block({arguments});\nvoid block({arguments}) {{\n{unused}\n{text}}}\n"
+
+
+def compiles(language, text):
+    """The compiler's complaints; empty if there are none."""
+    command = [*COMPILERS[language], "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
+    command += ["-fsyntax-only", f"-I{ROOT / 'libkiln' / 'include'}", "-"]
+    return subprocess.run(command, input=complete(text), capture_output=True, text=True).stderr
+
+
 def main(path):
     path = pathlib.Path(path).resolve()
     with tempfile.TemporaryDirectory() as folder:
@@ -118,6 +147,19 @@ if __name__ != "__main__":
         done = kiln("python", __file__, path, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
+    @pytest.mark.parametrize(
+        "path, language, line, text",
+        [
+            pytest.param(path, language, *block, id=f"{path.stem}-{block[0]}")
+            for path in [ROOT / "docs" / "cpp.md"]
+            for language in COMPILERS
+            for block in blocks(path, language)
+        ],
+    )
+    def test_compiled_blocks(path, language, line, text):
+        problem = compiles(language, text)
+        assert not problem, f"{path.name}, block at line {line}: {problem}"
+
     def test_links():
         for path in FILES:
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
@@ -135,6 +177,9 @@ if __name__ != "__main__":
         assert judge("k()", [], ValueError("even"))
         assert not judge("k()  # raises: ValueError: odd", [], ValueError("an odd one"))
         assert not judge("print(1)  # prints: 1", ["1"], None)
+        assert compiles("cpp", "world.no_such_function();")
+        assert compiles("c", "#include <kiln/kiln.h>\nkiln_no_such_type x;")
+        assert not compiles("cpp", "world.prepare();")
 
 
 if __name__ == "__main__":

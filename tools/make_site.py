@@ -27,6 +27,7 @@ MENU = {
     "Language": "docs/language",
     "Gradients": "docs/gradients.md",
     "Modules": "docs/modules.md",
+    "C++": "docs/cpp.md",
     "Servers": "docs/operations.md",
     "Taichi's programs": ["docs/compatibility.md", "docs/differences.md"],
     "Performance": "docs/performance.md",

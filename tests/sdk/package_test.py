@@ -71,6 +71,18 @@ def test_cmake(place, tmp_path):
     assert says(build / "main_cc") == SAID
 
 
+def test_the_project_of_the_guide(package, tmp_path):
+    guide = (ROOT / "docs" / "cpp.md").read_text()
+    for language, name in (("cmake", "CMakeLists.txt"), ("cpp", "main.cc")):
+        block = guide.partition(f"```{language}\n")[2].partition("```")[0]
+        (tmp_path / name).write_text(block)
+    configure(tmp_path, tmp_path / "build", package)
+    run("cmake", "--build", tmp_path / "build")
+    done = subprocess.run([tmp_path / "build" / "simulate"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "sim.kiln: No such file or directory\n"
+
+
 def test_cmake_without_cxx(package, tmp_path):
     build = tmp_path / "build"
     configure(CONSUMER / "c_alone", build, package)
