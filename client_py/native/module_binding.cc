@@ -3,6 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -374,6 +377,20 @@ void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict&
   Check(status);
 }
 
+// Writes the checksum of a file anew. For tests, which change modules.
+void Seal(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  module::Trailer trailer;
+  if (bytes.size() < sizeof trailer) throw py::value_error(path + ": not a module");
+  const size_t at = bytes.size() - sizeof trailer;
+  std::memcpy(&trailer, bytes.data() + at, sizeof trailer);
+  ChecksumModule(reinterpret_cast<const uint8_t*>(bytes.data()), &trailer);
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.write(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+}
+
 // What `kiln module` shows of a file, which any machine may ask.
 py::dict Describe(const std::string& path) {
   const auto or_raise = [](const auto& result) {
@@ -422,6 +439,7 @@ py::dict Describe(const std::string& path) {
 void BindModule(py::module_& m) {
   static py::exception<LoadedModule> error(m, "ModuleError");
   module_error = error.ptr();
+  m.def("seal_module", &Seal, py::arg("path"));
   m.def("describe_module", &Describe, py::arg("path"));
   py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")
       .def(py::init(&Open), py::arg("path"))

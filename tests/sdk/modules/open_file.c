@@ -1,0 +1,29 @@
+/* Opens the module that the argument names, by path and by bytes. */
+#include <stdlib.h>
+
+#include "run.h"
+
+static int open_bytes(kiln_context* context, const char* path, kiln_module** module) {
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) return 1;
+  static char bytes[1 << 22];
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  CHECK(kiln_module_open_bytes(context, bytes, size, NULL, module));
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  kiln_context* context;
+  kiln_module *module, *copy;
+  CHECK(kiln_context_new(NULL, &context));
+  CHECK(kiln_module_open(context, argv[1], NULL, &module));
+  if (run(module) != 0) return 1;
+  if (open_bytes(context, argv[1], &copy) != 0 || run(copy) != 0) return 1;
+  if (kiln_context_free(context) != KILN_FAILED_PRECONDITION) return 1;
+  CHECK(kiln_module_free(copy));
+  CHECK(kiln_module_free(module));
+  CHECK(kiln_context_free(context));
+  return 0;
+}

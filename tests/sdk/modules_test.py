@@ -1,0 +1,170 @@
+"""Modules in C and C++ programs, and in Python without daemon and compiler: each program prints what
+the exporting program printed."""
+
+import os
+import pathlib
+import random
+import re
+
+import pytest
+from tests.sdk.conftest import ROOT, run
+
+SOURCES = pathlib.Path(__file__).parent / "modules"
+KILN = ROOT / "kiln"
+
+
+class Exported:
+    def __init__(self, folder):
+        self.module = folder / "sim.kiln"
+        self.static = folder / "libsim.a"
+        environment = {**os.environ, "KILN_HOME": str(folder / "home")}
+        text = run(
+            *(KILN, "export", SOURCES / "sim.py", "-o", self.module, "--static", self.static),
+            env=environment,
+        )
+        self.printed, _, _ = text.partition(str(self.module))
+        run(KILN, "stop", env=environment)
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory):
+    return Exported(tmp_path_factory.mktemp("sim"))
+
+
+def build(package, folder, source, *more):
+    """Compiles a program of tests/sdk/modules against the package; returns its path."""
+    program = folder / pathlib.Path(source).stem
+    compiler = "g++" if str(source).endswith(".cc") else "gcc"
+    run(
+        *(compiler, "-O2", "-Wall", "-Wextra", "-Werror", SOURCES / source, *more),
+        *("-I", package / "include", "-L", package / "lib", "-lkiln"),
+        *(f"-Wl,-rpath,{package / 'lib'}", "-o", program),
+    )
+    return program
+
+
+# Nothing of Kiln but the library and the module.
+BARE = {"PATH": "/nowhere", "HOME": "/nowhere"}
+
+
+def test_c_program_prints_the_same(sim, package, tmp_path):
+    program = build(package, tmp_path, "open_file.c")
+    assert run(program, sim.module, env=BARE) == 2 * sim.printed
+
+
+def test_linked_module_prints_the_same(sim, package, tmp_path):
+    program = build(package, tmp_path, "open_linked.c", sim.static, "-lm", "-lmvec")
+    assert run(program, env=BARE) == sim.printed
+
+
+def test_python_needs_neither_daemon_nor_compiler(sim):
+    program = f"""
+import kiln as ti
+m = ti.aot.load({str(sim.module)!r})
+m.fill(2.0)
+m.scatter()
+m.x.from_numpy(range(8))
+m["loss.grad"].from_numpy(1.0)
+m.square_grad()
+print(f"total {{m.total():g}}")
+print(f"most {{m.most():g}}")
+print(f"burn {{m.burn(20)}}")
+print(f"pack {{m.pack()}}")
+print(f"grad {{m['x.grad'].to_numpy()[3]:g}}")
+import numpy as np
+v = np.full((4, 3), 1.5, np.float32)
+print("norms", *(f"{{one:g}}" for one in m.norms(v, [1.0, 2.0, 3.0])))
+print(f"vector {{v[1][2]:g}}")
+a = np.zeros(3, np.int32)
+m.twice.run({{"a": a, "k": 5}})
+print(f"twice {{a[2]}}")
+m.speak(3)
+"""
+    environment = {**os.environ, "KILN_BIN": "/nowhere", "KILN_HOME": "/nowhere/home"}
+    assert run(KILN, "python", "-c", program, env=environment) == sim.printed
+
+
+def test_many_worlds_and_other_threads(sim, package, tmp_path):
+    program = build(package, tmp_path, "worlds.cc", "-ltbb", "-lpthread")
+    told = run(program, sim.module, env=BARE)
+    many = len(os.sched_getaffinity(0)) > 1
+    assert told == f"1000 worlds, {'some' if many else 'no'} loops of the program's threads\n"
+
+
+def test_prepared_launches_neither_allocate_nor_lock(sim, package, tmp_path):
+    program = build(package, tmp_path, "prepared.cc", "-ldl", "-lpthread")
+    assert run(program, sim.module, env=BARE) == "0 allocations, 0 locks\n"
+
+
+def test_module_exports_one_symbol_and_needs_no_relocation(sim):
+    symbols = run("nm", "-D", "--defined-only", sim.module).split()[2::3]
+    assert symbols == ["kiln_module_v1"]
+    relocations = run("readelf", "-r", sim.module)
+    # Only calls of libm and libc.
+    assert set(re.findall(r"R_X86_64_\w+", relocations)) <= {
+        "R_X86_64_JUMP_SLOT",
+        "R_X86_64_JUMP_SLO",
+        "R_X86_64_GLOB_DAT",
+    }
+
+
+def test_damaged_files_are_refused(sim, tmp_path):
+    """Cuts and flips: each is an error that names the file, and none a crash."""
+    whole = sim.module.read_bytes()
+    draw = random.Random(1)
+    damaged = [whole[: draw.randrange(len(whole))] for _ in range(100)]
+    for _ in range(300):
+        at = draw.randrange(len(whole))
+        damaged.append(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1 :])
+    damaged.append(whole + b"\0")
+    files = tmp_path / "damaged"
+    files.mkdir()
+    for number, data in enumerate(damaged):
+        (files / str(number)).write_bytes(data)
+    program = f"""
+import kiln as ti
+for number in range({len(damaged)}):
+    path = f"{files}/{{number}}"
+    try:
+        ti.aot.load(path)
+    except (ValueError, RuntimeError) as error:
+        assert path in str(error), error
+    else:
+        raise AssertionError(number)
+print("refused")
+"""
+    assert run(KILN, "python", "-c", program) == "refused\n"
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "value", "text"),
+    [
+        (8, 2, 2, "has format 2, this library reads 1"),
+        (16, 4, 9, "has module ABI 9, this library reads 1"),
+        (20, 4, 9, "has tree ABI 9, this library reads 1"),
+    ],
+)
+def test_newer_versions_are_refused_by_number(sim, tmp_path, offset, size, value, text):
+    """A header of another version, with a checksum that fits it."""
+    data = bytearray(sim.module.read_bytes())
+    at = int.from_bytes(data[-32:-24], "little") + offset
+    data[at : at + size] = value.to_bytes(size, "little")
+    path = tmp_path / "newer.kiln"
+    path.write_bytes(data)
+    program = f"""
+import kiln as ti
+from kiln import _native
+_native.seal_module({str(path)!r})
+try:
+    ti.aot.load({str(path)!r})
+except RuntimeError as error:
+    print(error)
+"""
+    assert text in run(KILN, "python", "-c", program)
+
+
+def test_same_program_makes_the_same_bytes(sim, tmp_path):
+    again = tmp_path / "sim.kiln"
+    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home"), "KILN_SERVER": "off"}
+    run(KILN, "export", SOURCES / "sim.py", "-o", again, env=environment)
+    assert again.read_bytes() == sim.module.read_bytes()
