@@ -1,5 +1,7 @@
-"""Modules in C and C++ programs, and in Python without daemon and compiler: each program prints what
-the exporting program printed."""
+"""Modules in C and C++ programs, and in Python without daemon and compiler.
+
+Each program prints what the exporting program printed.
+"""
 
 import os
 import pathlib
@@ -7,6 +9,7 @@ import random
 import re
 
 import pytest
+
 from tests.sdk.conftest import ROOT, run
 
 SOURCES = pathlib.Path(__file__).parent / "modules"
