@@ -19,14 +19,18 @@ def expected(places, text, second=False):
     """{"value": the weighted sum of the results, "gradient": its derivatives by the inputs, "dual":
     the derivative along the direction}; None if they are undecided. second: adds "second", the
     derivatives of the gradient along x's direction."""
-    code = compile(_with_assigned_extremes(text), "<model>", "exec")
-    run = Run()
     try:
-        inputs, results = _evaluate(places, code)
-        value = _total(results)
-        gradient = run.gradient(results, inputs)
+        return _expected(places, text, second)
     except (Undecided, OverflowError, ZeroDivisionError):
         return None
+
+
+def _expected(places, text, second):
+    code = compile(_with_assigned_extremes(text), "<model>", "exec")
+    run = Run()
+    inputs, results = _evaluate(places, code)
+    value = _total(results)
+    gradient = run.gradient(results, inputs)
     if not all(abs(number) <= _STEEP for number in (value, *gradient)):
         return None
     products = [g * d for g, d in zip(gradient, places.flat(places.direction))]
