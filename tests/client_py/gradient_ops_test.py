@@ -241,3 +241,37 @@ def test_an_infinite_derivative_of_what_counts_nothing(ti, precision):
     z.grad.fill(1)
     k.grad()
     assert x.grad.to_numpy().tolist() == [0, 0, 0]
+
+
+def test_the_winner_of_a_minimum_is_found_near_poles(ti):
+    """The values are computed twice, and rounding errors of the two grow near a pole."""
+    ti.init(ti.cpu, default_fp=ti.f64)
+    w = ti.field(ti.f64, 6, needs_dual=True)
+    top = ti.field(ti.f64, (), needs_dual=True)
+
+    @ti.kernel
+    def k(p: ti.f64):
+        for i in w:
+            t = p
+            for _ in range(3):
+                t = ti.tanh(t + w[i])
+                t -= ti.tanh(1 + ti.exp(-ti.abs(t)) / (t - 0.3))
+            ti.atomic_min(top[None], -0.301 * t)
+
+    numbers = np.array([-0.08714865, 0.40279479, 1.06424466, 0.07871774, 0.93184825, 1.10044581])
+    along = np.array([-0.09382508, 0.4795798, 0.87968485, 0.80781561, -0.27636727, 1.20524316])
+
+    def least(p, shift):
+        w.from_numpy(numbers + shift * along)
+        top[None] = 1e9
+        k(p)
+        return top[None]
+
+    for p in np.linspace(-2, 2, 81):
+        step = 1e-7
+        slope = (least(p, step) - least(p, -step)) / (2 * step)
+        w.from_numpy(numbers)
+        top[None] = 1e9
+        with ti.ad.FwdMode(loss=top, param=w, seed=list(along)):
+            k(p)
+        assert top.dual[None] == pytest.approx(slope, rel=1e-3, abs=1e-3), p

@@ -15,8 +15,11 @@ using mlir::Value;
 // Levels of an expression that Magnitude looks through.
 constexpr int kDepth = 8;
 
-// 64 units in the last place of floats of the type.
+// What values that differ only by rounding may differ by, relative to their terms: 64 units in the
+// last place of f16 and f32. Terms near a pole, and terms that a loop computes, may differ by far
+// more. Doubles have digits to spare for these: two distinct candidates are hardly ever as close.
 double Tolerance(mlir::Type type) {
+  if (type.isF64()) return std::ldexp(1.0, -30);
   const auto& semantics = llvm::cast<mlir::FloatType>(type).getFloatSemantics();
   const int digits = static_cast<int>(llvm::APFloat::semanticsPrecision(semantics));
   return std::ldexp(1.0, std::min(7 - digits, -4));
