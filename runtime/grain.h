@@ -37,6 +37,7 @@ class Cost {
   void Measure(int64_t nanoseconds, int64_t iterations);
   // Measures a few of the iterations, once; returns the first iteration still to run.
   int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
+  // Runs iterations on the caller, and measures them unless they are few.
   void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
   // Runs iterations on the caller. A long loop runs in parts of multiples of `unit` iterations,
   // sized by how long earlier parts took; a failed launch ends between two parts.
@@ -54,6 +55,7 @@ class Cost {
   std::atomic<uint32_t> value_{0};
   std::atomic<bool> measured_{false};
   std::atomic<bool> rough_{true};
+  std::atomic<uint32_t> turn_{0};  // short runs so far
 };
 
 // Decides when to retry the slower variant of a task with atomics: its measurement may have met

@@ -31,6 +31,28 @@ TEST(CostTest, RisesFourfoldAndFallsByHalves) {
   EXPECT_EQ(cost.Estimate(10), 10) << "no iterations tell nothing";
 }
 
+void RunNothing(const KilnContext*, int64_t, int64_t, int32_t) {}
+
+// The cost of a short loop may change: it is measured now and then, and each of its runs is one
+// call.
+TEST(CostTest, ShortLoopsAreMeasuredNowAndThen) {
+  Cost cost;
+  volatile uint32_t failed = 0;
+  KilnContext ctx = {};
+  ctx.failed = &failed;
+  cost.Measure(500, 1);
+  for (int run = 0; run < 100; ++run) cost.RunMeasured(&RunNothing, ctx, 0, 1, 1);
+  EXPECT_LT(cost.Estimate(1), 400);
+  cost.Measure(2'000'000, 1'000'000);
+  const KilnTask count = [](const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
+    *static_cast<int64_t*>(ctx->launch) += end - begin;
+  };
+  int64_t iterations = 0;
+  ctx.launch = &iterations;
+  for (int run = 0; run < 20; ++run) cost.RunMeasured(count, ctx, 0, 10, 1);
+  EXPECT_EQ(iterations, 200);
+}
+
 TEST(CostTest, ChunksAreWholeUnitsAndNeverEmpty) {
   for (const uint32_t nanoseconds : {0u, 1u, 100u, 1u << 25}) {
     Cost cost;
