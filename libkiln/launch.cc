@@ -53,6 +53,41 @@ kiln_status CheckWorld(const kiln_kernel& kernel, const kiln_world* world) {
                                          world->module->name + "'");
 }
 
+// The compiler takes a write to an array for no write to a field, and in derivatives for none to
+// another array. Where memory is shared, results would be wrong without a word.
+kiln_status CheckApart(const kiln_kernel& kernel, const kiln_world* world, const uint64_t* slots) {
+  const ModuleKernel& of = kernel.of();
+  if (!of.has_arrays || (!of.has_data && !of.is_apart)) return KILN_OK;
+  const auto range = [&](const ModuleParam& param) {
+    const uint64_t* at = slots + param.first_slot;
+    uint64_t bytes = ScalarBytesOf(param.value.scalar) * uint64_t{param.value.count};
+    for (uint32_t axis = 0; axis < param.rank; ++axis) bytes *= at[1 + axis];
+    return World::Range{at[0], at[0] + bytes, param.writes};
+  };
+  const auto collide = [](const World::Range& a, const World::Range& b) {
+    return (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
+  };
+  for (size_t i = 0; i < of.params.size(); ++i) {
+    if (!of.params[i].is_array) continue;
+    const World::Range array = range(of.params[i]);
+    if (world != nullptr) {
+      for (const World::Range& field : world->world->RangesOf(kernel.number)) {
+        if (!collide(array, field)) continue;
+        return Fail(KILN_INVALID_ARGUMENT,
+                    "kernel '" + of.name + "', argument '" + of.params[i].name +
+                        "' shares memory with a field that the kernel uses; pass a copy");
+      }
+    }
+    for (size_t j = 0; of.is_apart && j < i; ++j) {
+      if (!of.params[j].is_array || !collide(array, range(of.params[j]))) continue;
+      return Fail(KILN_INVALID_ARGUMENT, "derivative '" + of.name + "': arguments '" +
+                                             of.params[j].name + "' and '" + of.params[i].name +
+                                             "' share memory; pass a copy");
+    }
+  }
+  return KILN_OK;
+}
+
 // Requires: a checked world, and filled slots of the parameters.
 kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, uint64_t* results,
                 const kiln_launch_options& options) {
@@ -65,6 +100,11 @@ kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, u
                                                                  : context.options.max_threads);
   // Without a world, random numbers count the launches of the process.
   if (world != nullptr && of.code->info().draws) launch.random = world->world->NextRandom();
+  // Most kernels report nothing: their launches need no receivers.
+  if (!of.reports && options.stop == nullptr) {
+    if (of.code->Launch(slots, results, launch)) return KILN_OK;
+    return Fail(KILN_ABORTED, "kernel '" + of.name + "' failed");
+  }
   const bool own_print = options.print != nullptr;
   ModuleReports reports(*kernel.module->module, kernel.number,
                         own_print ? options.print : context.options.print,
@@ -111,6 +151,10 @@ kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln
                                                      slots.data() + param.first_slot);
       if (packed != KILN_OK) return packed;
     }
+    if (const kiln_status apart = kiln::capi::CheckApart(*kernel, world, slots.data());
+        apart != KILN_OK) {
+      return apart;
+    }
     if (results != nullptr || info.results.empty()) {
       return kiln::capi::Run(*kernel, world, slots.data(), results, kiln::capi::Sized(options));
     }
@@ -137,7 +181,7 @@ class GraphRun {
   }
 
   // Every argument is packed before anything runs.
-  kiln_status Pack(const kiln_named_arg* args, size_t count) {
+  kiln_status Pack(const kiln_named_arg* args, size_t count, const kiln_world* world) {
     const ModuleGraph& of = graph_.of();
     std::vector<const kiln_arg*> given(of.args.size());
     for (size_t i = 0; i < count; ++i) {
@@ -174,6 +218,8 @@ class GraphRun {
             PackArg(wanted, *given[launch.args[p]], slots + param.first_slot);
         if (packed != KILN_OK) return packed;
       }
+      const kiln_status apart = CheckApart(KernelOf(graph_, launch), world, slots);
+      if (apart != KILN_OK) return apart;
       slots += kernel.code->info().arguments.size();
     }
     return KILN_OK;
@@ -216,7 +262,7 @@ kiln_status kiln_graph_run(const kiln_graph* graph, kiln_world* world, const kil
       }
     }
     kiln::capi::GraphRun run(*graph, kiln::capi::GraphRun::SlotsOf(*graph));
-    if (const kiln_status packed = run.Pack(args, count); packed != KILN_OK) return packed;
+    if (const kiln_status packed = run.Pack(args, count, world); packed != KILN_OK) return packed;
     return run.Launch(world, kiln::capi::Sized(options));
   });
 }

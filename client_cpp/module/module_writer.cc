@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -243,9 +244,21 @@ class ModuleWriter::Tables {
     record.temporary_bytes = info.temporary_bytes();
     record.flags = (info.draws() ? module::Kernel::kDraws : 0) |
                    (info.has_effects() ? module::Kernel::kPrints : 0) |
-                   (info.can_fail() ? module::Kernel::kCanFail : 0);
+                   (info.can_fail() ? module::Kernel::kCanFail : 0) |
+                   (kernel.unit.kernel().autodiff_size() > 0 ? module::Kernel::kApart : 0);
     Add(record);
     return absl::OkStatus();
+  }
+
+  static bool Writes(const ExportedKernel& kernel, uint32_t param) {
+    if (param >= kernel.writes.size() || kernel.writes[param]) return true;
+    // A derivative writes to gradients and duals, of which its kernel's text knows nothing.
+    const proto::Param& of = kernel.unit.kernel().body().params(static_cast<int>(param));
+    if (of.kind() != proto::Param::PARAM_STORAGE) return false;
+    const uint32_t number = 1 + of.storage();
+    return absl::c_any_of(kernel.unit.storages(), [&](const proto::Storage& storage) {
+      return storage.grad() == number || storage.dual() == number;
+    });
   }
 
   // Slots, parameters and bindings.
@@ -266,17 +279,22 @@ class ModuleWriter::Tables {
       if (source.param >= 0) {
         uint32_t& first = first_slot.at(static_cast<size_t>(source.param));
         first = std::min(first, at);
-        writes[source.param] = slot.param() < kernel.writes.size() && kernel.writes[slot.param()];
+        writes[source.param] = Writes(kernel, slot.param());
       } else if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
-        Add(module::Binding{module::Binding::kAddress,
-                            at,
-                            source.base_offsets.at(slot.element()),
-                            static_cast<uint32_t>(source.tree),
-                            {},
-                            0});
+        module::Binding binding{};
+        binding.kind = module::Binding::kAddress;
+        binding.slot = at;
+        binding.value = source.base_offsets.at(slot.element());
+        binding.tree = static_cast<uint32_t>(source.tree);
+        binding.flags = Writes(kernel, slot.param()) ? module::Binding::kWrites : 0;
+        binding.bytes = source.base_bytes.at(slot.element());
+        Add(binding);
       } else {
-        Add(module::Binding{
-            module::Binding::kNumber, at, source.extents.at(slot.element()), 0, {}, 0});
+        module::Binding binding{};
+        binding.kind = module::Binding::kNumber;
+        binding.slot = at;
+        binding.value = source.extents.at(slot.element());
+        Add(binding);
       }
     }
     record->slots = Since<module::Slot>(slots);

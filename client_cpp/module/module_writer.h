@@ -56,7 +56,8 @@ struct ExportedKernel {
   struct Source {
     int param = -1;                      // the caller's parameter, or
     int tree = -1;                       // a field in dense form: the writer's tree,
-    std::vector<uint64_t> base_offsets;  // its bases from the tree's root, and
+    std::vector<uint64_t> base_offsets;  // its bases from the tree's root,
+    std::vector<uint64_t> base_bytes;    // the bytes from each base to the field's end, and
     std::vector<uint64_t> extents;       // what a launch passes as extents. Neither: tree form
   };
   // A tree of the unit: the writer's number, and the part that the unit has of it.

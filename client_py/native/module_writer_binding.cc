@@ -55,6 +55,31 @@ ExportedParam ParamFrom(const ParamTuple& given) {
   return {name, is_array, TypeFrom(type), rank};
 }
 
+// For each base of a dense storage the bytes from there to the end of the field.
+std::vector<uint64_t> BytesFromBases(const FieldStorage& storage) {
+  proto::Storage descriptor;
+  if (!descriptor.ParseFromString(storage.descriptor)) throw std::runtime_error("no descriptor");
+  const proto::DenseStorage& dense = descriptor.dense();
+  std::vector<uint64_t> bytes(storage.bases.size());
+  const uint64_t scalar =
+      descriptor.has_word() ? descriptor.word().bits() / 8 : ScalarBytes(storage.access.scalar());
+  for (const proto::Component& component : dense.components()) {
+    uint64_t& end = bytes.at(component.base());
+    end = std::max(end, component.bit_offset() / 8 + scalar);
+  }
+  for (int b = 0; b < static_cast<int>(bytes.size()); ++b) {
+    for (int d = 0; d < dense.digits_size(); ++d) {
+      const uint64_t extent = dense.digits(d).extent() != 0
+                                  ? dense.digits(d).extent()
+                                  : static_cast<uint64_t>(storage.extents.at(0));
+      const uint64_t stride = b < dense.base_strides_size() ? dense.base_strides(b).stride(d)
+                                                            : dense.digits(d).stride();
+      bytes[b] += (extent - 1) * stride;
+    }
+  }
+  return bytes;
+}
+
 // A module that is being exported.
 class Exporter {
  public:
@@ -198,6 +223,7 @@ class Exporter {
       source->tree = static_cast<int>(t);
       const auto root = reinterpret_cast<uint64_t>(trees_[t]->root());
       for (const uint64_t base : storage.bases) source->base_offsets.push_back(base - root);
+      source->base_bytes = BytesFromBases(storage);
       source->extents.assign(storage.extents.begin(), storage.extents.end());
       return;
     }

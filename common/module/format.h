@@ -101,7 +101,8 @@ struct Kernel {
   Span formats;   // kFormats, by node
   Span places;    // kPlaces, by node
   uint32_t temporary_bytes;
-  enum Flags : uint32_t { kDraws = 1, kPrints = 2, kCanFail = 4 };
+  // kApart: it is a derivative, whose arrays must not overlap one another.
+  enum Flags : uint32_t { kDraws = 1, kPrints = 2, kCanFail = 4, kApart = 8 };
   uint32_t flags;
 };
 
@@ -142,7 +143,10 @@ struct Binding {
   uint64_t value;
   uint32_t tree;
   Span nodes;  // kNumbers: the nodes of the tree
-  uint32_t reserved;
+  // kAddress: `bytes` from there on are the kernel's; arrays must not overlap them where it writes.
+  enum Flags : uint32_t { kWrites = 1 };
+  uint32_t flags;
+  uint64_t bytes;  // 0 for trees with sparse levels
 };
 
 struct Result {

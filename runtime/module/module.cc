@@ -191,6 +191,8 @@ void Module::LoadKernels() {
       kernel.results.push_back(
           {ShapeOf(result.scalar, result.scalars, result.shape), result.first_slot});
     });
+    for (const ModuleParam& param : kernel.params) kernel.has_arrays |= param.is_array;
+    kernel.is_apart = (record.flags & module::Kernel::kApart) != 0;
     kernel.bindings = record.bindings;
     kernel.formats = record.formats;
     kernel.places = record.places;
@@ -241,6 +243,11 @@ Result<> Module::LoadCode(const module::Kernel& record, const std::shared_ptr<co
       tables_.Get<module::Variant>(record.variants.first + static_cast<uint32_t>(chosen));
   tables_.ForEach<module::Task>(
       variant.tasks, [&](const module::Task& task) { info.tasks.push_back(TaskOf(task)); });
+  // Only kernels with trees allocate memory.
+  kernel->reports =
+      info.has_effects || info.can_fail ||
+      std::any_of(info.arguments.begin(), info.arguments.end(),
+                  [](const ArgumentSlot& slot) { return slot.kind == ArgumentSlot::Kind::kTree; });
   // Symbols are distances (TaskOf): a module has no names of functions.
   const uint8_t* const base = tables_.data();
   Result<std::shared_ptr<const LoadedKernel>> loaded = LoadedKernel::FromFunctions(

@@ -51,6 +51,9 @@ struct ModuleKernel {
   module::Span bindings;                     // of the tables
   module::Span formats, places;
   bool has_data = false;  // launches need a world
+  bool reports = false;   // it may print, fail or run out of memory
+  bool has_arrays = false;
+  bool is_apart = false;  // its arrays must not overlap one another
 };
 
 struct ModuleField {

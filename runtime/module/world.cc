@@ -40,6 +40,7 @@ Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
 void World::BindKernels() {
   const ModuleTables& tables = module_->tables();
   bound_.resize(module_->kernels().size());
+  ranges_.resize(bound_.size());
   for (size_t k = 0; k < bound_.size(); ++k) {
     tables.ForEach<module::Binding>(
         module_->kernels()[k].bindings, [&](const module::Binding& binding) {
@@ -48,6 +49,8 @@ void World::BindKernels() {
             const Tree& tree = *trees_[binding.tree];
             if (binding.kind == module::Binding::kAddress) {
               bound.value = reinterpret_cast<uint64_t>(tree.root()) + binding.value;
+              ranges_[k].push_back({bound.value, bound.value + binding.bytes,
+                                    (binding.flags & module::Binding::kWrites) != 0});
             } else {
               std::vector<KilnNode*>& nodes = nodes_.emplace_back();
               for (const uint64_t node : tables.Numbers(binding.nodes)) {

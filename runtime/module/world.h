@@ -41,6 +41,12 @@ class World {
   void Bind(int kernel, uint64_t* slots) const {
     for (const Bound& bound : bound_[kernel]) slots[bound.slot] = bound.value;
   }
+  // Memory of dense fields that a kernel uses.
+  struct Range {
+    uint64_t begin, end;
+    bool writes;
+  };
+  const std::vector<Range>& RangesOf(int kernel) const { return ranges_[kernel]; }
   // The random number of the next launch: it depends on seed and number of launches.
   uint64_t NextRandom();
   // Restarts random numbers. Thread-safe.
@@ -84,6 +90,7 @@ class World {
   std::vector<std::unique_ptr<Tree>> trees_;
   std::vector<std::vector<KilnNode*>> nodes_;  // to which slots point
   std::vector<std::vector<Bound>> bound_;      // by kernel
+  std::vector<std::vector<Range>> ranges_;     // by kernel
   std::atomic<uint64_t> random_{0};
 };
 

@@ -118,8 +118,11 @@ def _array_of(annotation, parameter, name):
     )
     if dtype is None or ndim is None or is_vague:
         raise say.export_of_array_without_type(name=name, parameter=parameter.name)
-    needs_grad = bool(parameter.annotation.needs_grad)
-    return ndarray(dtype, (1,) * ndim, needs_grad=needs_grad)
+    of = dtype.dtype if isinstance(dtype, ti_types.MatrixType) else ti_types.cook_dtype(dtype)
+    # A derivative is one by all arrays of floats, unless an annotation says otherwise.
+    asked = [annotation.needs_grad, parameter.annotation.needs_grad]
+    needs_grad = True in asked or (parameter.autodiff and of.is_float and False not in asked)
+    return ndarray(dtype, (1,) * ndim, needs_grad=bool(needs_grad))
 
 
 def _from_annotation(parameter, name):

@@ -410,14 +410,16 @@ typedef struct kiln_launch_options {
  * `args` has one entry for each parameter, in order. `results` receives the numbers that the kernel
  * returns, one slot each (kiln_slot_float, kiln_slot_int); NULL: they are dropped. Numbers are
  * converted as in Python; a fraction for an integer, a number beyond its range, and arrays of
- * another dtype, rank, element shape, device or order are KILN_INVALID_ARGUMENT. */
+ * another dtype, rank, element shape, device or order are KILN_INVALID_ARGUMENT. So is an array
+ * that shares memory with a field that the kernel uses, if one of the two is written, and arrays of
+ * a derivative that share memory. */
 KILN_EXPORT kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world,
                                     const kiln_arg* args, size_t count, uint64_t* results,
                                     const kiln_launch_options* options);
 
-/* The same without checks: `slots` has kiln_signature.slots entries, of which the caller fills in
- * those of the parameters (kiln_param.first_slot); the call fills in the others. `results` has
- * kiln_signature.result_slots entries, or is NULL if there are none. */
+/* The same without any of these checks: `slots` has kiln_signature.slots entries, of which the
+ * caller fills in those of the parameters (kiln_param.first_slot); the call fills in the others.
+ * `results` has kiln_signature.result_slots entries, or is NULL if there are none. */
 KILN_EXPORT kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world,
                                           uint64_t* slots, uint64_t* results,
                                           const kiln_launch_options* options);
@@ -426,8 +428,7 @@ KILN_EXPORT kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world*
 KILN_EXPORT double kiln_slot_float(kiln_dtype dtype, uint64_t slot);
 KILN_EXPORT int64_t kiln_slot_int(kiln_dtype dtype, uint64_t slot);
 
-/* ---- Graphs ------------------------------------------------------------------------------------
- */
+/* ---- Graphs ---------------------------------------------------------------------------------- */
 
 typedef struct kiln_named_arg {
   const char* name;

@@ -416,3 +416,25 @@ def directories_and_archives(show):
         module.export("a.kiln", name="m")
         module.export("b.kiln", name="m")
         show(open("a.kiln", "rb").read() == open("b.kiln", "rb").read())
+
+
+@case(differs=AHEAD)
+def shared_memory(show):
+    array = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+    @ti.kernel
+    def loss_of(a: array, b: array):
+        for i in a:
+            b[i] += a[i] ** 2
+
+    module = ti.aot.Module(targets=["x86-64-v2"])
+    module.add_kernel(loss_of.grad, name="gradient")
+    with folder():
+        m = loaded(module)
+        show(m.gradient.signature)
+        a, da, b, db = (ti.ndarray(ti.f32, 3) for _ in range(4))
+        a.fill(2)
+        db.fill(1)
+        m.gradient(a, b, da, db)
+        show(da.to_numpy().tolist())
+        show.error(lambda: m.gradient(a, b, da, da))

@@ -1,5 +1,6 @@
 /* Opens the module that the argument names, by path and by bytes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "run.h"
 
@@ -13,13 +14,32 @@ static int open_bytes(kiln_context* context, const char* path, kiln_module** mod
   return 0;
 }
 
+/* A kernel takes its fields and arrays for separate memory. */
+static int share_memory(kiln_module* module) {
+  kiln_world *world, *other;
+  kiln_view own, others;
+  CHECK(kiln_world_new(module, NULL, &world));
+  CHECK(kiln_world_new(module, NULL, &other));
+  CHECK(kiln_field_view(world, "height", &own));
+  CHECK(kiln_field_view(other, "height", &others));
+  const kiln_kernel* shift = kiln_module_kernel(module, "shift");
+  const kiln_arg shared = kiln_array_arg(&own.array), apart = kiln_array_arg(&others.array);
+  if (kiln_launch(shift, world, &shared, 1, NULL, NULL) != KILN_INVALID_ARGUMENT) return 1;
+  if (strstr(kiln_error(), "'a' shares memory with a field") == NULL) return 1;
+  CHECK(kiln_launch(shift, world, &apart, 1, NULL, NULL));
+  CHECK(kiln_world_free(world));
+  if (kiln_launch(shift, world, &apart, 1, NULL, NULL) != KILN_INVALID_ARGUMENT) return 1;
+  CHECK(kiln_world_free(other));
+  return 0;
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   kiln_context* context;
   kiln_module *module, *copy;
   CHECK(kiln_context_new(NULL, &context));
   CHECK(kiln_module_open(context, argv[1], NULL, &module));
-  if (run(module) != 0) return 1;
+  if (run(module) != 0 || share_memory(module) != 0) return 1;
   if (open_bytes(context, argv[1], &copy) != 0 || run(copy) != 0) return 1;
   if (kiln_context_free(context) != KILN_FAILED_PRECONDITION) return 1;
   CHECK(kiln_module_free(copy));

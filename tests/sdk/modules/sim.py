@@ -115,6 +115,13 @@ def sum_of(a: ti.types.ndarray(dtype=ti.i32, ndim=1)) -> ti.f32:
 
 @ti.aot.export
 @ti.kernel
+def shift(a: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+    for i, j in height:
+        height[i, j] = a[i, j] + 1
+
+
+@ti.aot.export
+@ti.kernel
 def speak(k: ti.i32):
     print("k is", k, ti.Vector([k, 2 * k]))
 
