@@ -98,6 +98,17 @@ m.speak(3)
     assert run(KILN, "python", "-c", program, env=environment) == sim.printed
 
 
+# Processors that QEMU imitates, and what they get of a module for v2, v3 and v4.
+PROCESSORS = {"Haswell": "x86-64-v3", "Nehalem": "x86-64-v2", "qemu64": "this machine is x86-64"}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_level_follows_the_processor(sim, package, tmp_path, processor):
+    program = build(package, tmp_path, "target.c")
+    told = run("qemu-x86_64", "-cpu", processor, program, sim.module, check=False)
+    assert told.endswith(f"{PROCESSORS[processor]}\n")
+
+
 def test_many_worlds_and_other_threads(sim, package, tmp_path):
     program = build(package, tmp_path, "worlds.cc", "-ltbb", "-lpthread")
     told = run(program, sim.module, env=BARE)
