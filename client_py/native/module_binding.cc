@@ -95,8 +95,8 @@ uint8_t CodeOf(const char* format) {
   if (*format == '<' || *format == '=' || *format == '@') ++format;
   if (format[0] == '\0' || format[1] != '\0') return 255;
   const std::string_view kinds[] = {"bhilq", "BHILQ", "efd"};
-  for (uint8_t code = 0; code < std::size(kinds); ++code) {
-    if (kinds[code].find(*format) != std::string_view::npos) return code;
+  for (size_t code = 0; code < std::size(kinds); ++code) {
+    if (kinds[code].find(*format) != std::string_view::npos) return static_cast<uint8_t>(code);
   }
   return *format == '?' ? 6 : 255;
 }
@@ -391,17 +391,18 @@ void Seal(const std::string& path) {
   file.write(reinterpret_cast<const char*>(&trailer), sizeof trailer);
 }
 
+std::shared_ptr<const ModuleFile> OpenFile(const std::string& path) {
+  Result<std::shared_ptr<const ModuleFile>> file = ModuleFile::Open(path);
+  if (file.ok()) return *std::move(file);
+  const Error& error = file.error();
+  PyErr_SetObject(module_error, py::make_tuple(static_cast<int>(error.code), error.text).ptr());
+  throw py::error_already_set();
+}
+
 // What `kiln module` shows of a file, which any machine may ask.
 py::dict Describe(const std::string& path) {
-  const auto or_raise = [](const auto& result) {
-    if (result.ok()) return;
-    const Error& error = result.error();
-    PyErr_SetObject(module_error, py::make_tuple(static_cast<int>(error.code), error.text).ptr());
-    throw py::error_already_set();
-  };
-  const auto file = ModuleFile::Open(path);
-  or_raise(file);
-  const std::shared_ptr<const Module> module = Module::Describe(*file);
+  const std::shared_ptr<const ModuleFile> file = OpenFile(path);
+  const std::shared_ptr<const Module> module = Module::Describe(file);
   const ModuleTables& tables = module->tables();
   py::dict kernels, fields, graphs, facts;
   for (const ModuleKernel& kernel : module->kernels()) {
@@ -425,7 +426,7 @@ py::dict Describe(const std::string& path) {
   made["format"] = std::to_string(header.major) + "." + std::to_string(header.minor);
   made["module_abi"] = header.module_abi;
   made["tree_abi"] = header.tree_abi;
-  made["bytes"] = (*file)->bytes();
+  made["bytes"] = file->bytes();
   made["targets"] = targets;
   made["kernels"] = kernels;
   made["fields"] = fields;
@@ -434,12 +435,44 @@ py::dict Describe(const std::string& path) {
   return made;
 }
 
+py::tuple TypeTuple(const ValueShape& value) {
+  return py::make_tuple(value.scalar, value.scalars, value.shape);
+}
+
+// What a generated header needs of a file: (signatures, kernels, fields). A kernel is (name,
+// whether it needs a world, parameters, types of results); a parameter (name, whether it is an
+// array, type, rank, whether it is written); a type (scalar, scalars of a struct, shape); a field
+// (name, type, axes).
+py::tuple TypesOf(const std::string& path) {
+  const std::shared_ptr<const Module> module = Module::Describe(OpenFile(path));
+  py::list signatures, kernels, fields;
+  for (const uint64_t part : module->tables().header().signatures) signatures.append(part);
+  for (const ModuleKernel& kernel : module->kernels()) {
+    py::list params, results;
+    for (const ModuleParam& param : kernel.params) {
+      params.append(py::make_tuple(param.name, param.is_array, TypeTuple(param.value), param.rank,
+                                   param.writes));
+    }
+    for (const ModuleResult& result : kernel.results) results.append(TypeTuple(result.value));
+    kernels.append(py::make_tuple(kernel.name, kernel.has_data, params, results));
+  }
+  for (const ModuleField& field : module->fields()) {
+    if (field.is_sparse || field.is_quantised) continue;  // they are no arrays in memory
+    ValueShape element;
+    element.scalar = field.scalar;
+    element.shape = field.element;
+    fields.append(py::make_tuple(field.name, TypeTuple(element), field.shape.size()));
+  }
+  return py::make_tuple(signatures, kernels, fields);
+}
+
 }  // namespace
 
 void BindModule(py::module_& m) {
   static py::exception<LoadedModule> error(m, "ModuleError");
   module_error = error.ptr();
   m.def("seal_module", &Seal, py::arg("path"));
+  m.def("module_types", &TypesOf, py::arg("path"));
   m.def("describe_module", &Describe, py::arg("path"));
   py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")
       .def(py::init(&Open), py::arg("path"))

@@ -23,6 +23,7 @@ class Exported:
         environment = {**os.environ, "KILN_HOME": str(folder / "home")}
         text = run(
             *(KILN, "export", SOURCES / "sim.py", "-o", self.module, "--static", self.static),
+            *("--header", folder / "sim.hpp"),
             env=environment,
         )
         self.printed, _, _ = text.partition(str(self.module))
@@ -53,6 +54,19 @@ BARE = {"PATH": "/nowhere", "HOME": "/nowhere"}
 def test_c_program_prints_the_same(sim, package, tmp_path):
     program = build(package, tmp_path, "open_file.c")
     assert run(program, sim.module, env=BARE) == 2 * sim.printed
+
+
+def test_generated_header_gives_types(sim, package, tmp_path):
+    """The class of the header refuses a file with other signatures: that of another program."""
+    other = tmp_path / "other.py"
+    other.write_text(
+        "import kiln as ti\nti.init()\n@ti.aot.export\n@ti.kernel\ndef other():\n    pass\n"
+    )
+    run(KILN, "export", other, "-o", tmp_path / "other.kiln")
+    program = build(package, tmp_path, "typed.cc", f"-I{sim.module.parent}", "-std=c++17")
+    told = run(program, sim.module, tmp_path / "other.kiln", env=BARE).splitlines()
+    assert told[:3] == ["total 47616", "height 7", "norms 6 12 18"]
+    assert told[3:] == ["add 9", "module 'other' has other signa"]
 
 
 GOLDEN = sorted((pathlib.Path(__file__).parent / "golden").glob("*.kiln"))

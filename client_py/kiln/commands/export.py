@@ -12,6 +12,7 @@ _OPTIONS = {
     "--glibc": "",
     "--name": "",
     "--static": "",
+    "--header": "",
     "--json": False,
 }
 
@@ -35,7 +36,11 @@ def main(argv):
     if not output and not options["static"]:
         output = os.path.splitext(os.path.basename(program.name))[0] + ".kiln"
     # The program may change the current folder.
-    output, static = (path and os.path.abspath(path) for path in (output, options["static"]))
+    output, static, header = (
+        path and os.path.abspath(path) for path in (output, options["static"], options["header"])
+    )
+    if header and not output:
+        raise BadOption("--header describes the module of --output: name both")
     compat.install()
     status = execute(program, argv)
     if status:
@@ -45,11 +50,15 @@ def main(argv):
         made.add_all(sys.modules["__main__"].__dict__)
         for path in filter(None, (output, static)):
             made.module.export(path, options["name"] or None, is_static=path == static)
+        if header:
+            from ..aot.header import write_header
+
+            write_header(output, header, os.path.basename(output).partition(".")[0])
     except BrokenPipeError:
         raise
     except Exception as error:  # the errors of the compiler and of the program's kernels, too
         return failure(error)
-    return made.say([path for path in (output, static) if path], options["json"])
+    return made.say([path for path in (output, static, header) if path], options["json"])
 
 
 def _glibc(text):

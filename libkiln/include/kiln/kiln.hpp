@@ -546,6 +546,16 @@ class array {
     for (std::size_t i = 0; i < N; ++i) shape_[i] = shape[i];
     for (std::size_t i = 0; i < kElement; ++i) shape_[N + i] = detail::traits<T>::shape[i];
   }
+  /* All elements of a std::vector, std::array, std::span and the like, along one axis. */
+  template <typename Container, std::size_t Axes = N, typename = std::enable_if_t<Axes == 1>,
+            typename = std::enable_if_t<
+                std::is_convertible_v<decltype(std::declval<Container&>().data()), T*> &&
+                std::is_integral_v<decltype(std::declval<Container&>().size())>>,
+            typename = std::enable_if_t<
+                !std::is_same_v<std::remove_const_t<Container>, array> &&
+                !std::is_same_v<std::remove_const_t<Container>, array<std::remove_const_t<T>, N>>>>
+  array(Container& container)
+      : array(container.data(), {static_cast<std::int64_t>(container.size())}) {}
   /* An array of T's is one of const T's. */
   template <typename Other,
             typename = std::enable_if_t<std::is_same_v<const Other, T> && !std::is_const_v<Other>>>
