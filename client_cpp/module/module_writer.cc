@@ -192,6 +192,7 @@ class ModuleWriter::Tables {
     for (const ExportedField::Component& one : field.components) {
       if (static_cast<uint32_t>(one.tree) != record.tree) record.tree = kNone;
       std::vector<uint64_t> axes;
+      axes.reserve(one.axes.size());
       for (const int32_t axis : one.axes) axes.push_back(axis < 0 ? kNone : axis);
       Add(module::Component{static_cast<uint32_t>(one.tree), static_cast<uint32_t>(one.place),
                             PutNumbers(axes)});
@@ -457,6 +458,7 @@ class ModuleWriter::Tables {
     const uint32_t first = Count<module::Dispatch>();
     for (const ExportedGraph::Launch& launch : graph.launches) {
       std::vector<uint64_t> numbers;
+      numbers.reserve(launch.args.size());
       for (const int arg : launch.args) numbers.push_back(arg < 0 ? kNone : arg);
       const auto kernel = of_.kernels_.find(launch.kernel);
       Add(module::Dispatch{static_cast<uint32_t>(std::distance(of_.kernels_.begin(), kernel)), 0,

@@ -209,7 +209,7 @@ void BindSession(py::module_& m) {
       .def_property_readonly("own_home",
                              [](const Session& session) { return session.own_home().ok(); })
       .def_property_readonly("home", &Session::home);
-  py::class_<FinishedUnit>(m, "FinishedUnit");
+  const py::class_<FinishedUnit> finished_unit(m, "FinishedUnit");
   m.def("finish_unit", &Finish, py::arg("builder"), py::arg("name"), py::arg("code"),
         py::arg("aliases"));
   m.def("code_option_names", &CodeOptionNames);

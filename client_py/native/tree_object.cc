@@ -311,6 +311,7 @@ uint64_t TreeObject::bytes() const {
 std::vector<ReachedPart> ReachedParts(const std::vector<const FieldStorage*>& storages) {
   std::vector<ReachedPart> parts;
   Pruned pruned = Prune(storages);
+  parts.reserve(pruned.reached.size());
   for (ReachedTree& reached : pruned.reached) {
     parts.push_back({pruned.trees[reached.tree], reached.root_offset, std::move(reached.nodes)});
   }
