@@ -243,6 +243,32 @@ def test_an_infinite_derivative_of_what_counts_nothing(ti, precision):
     assert x.grad.to_numpy().tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_values_next_to_the_winner_get_nothing(ti, dtype):
+    """Values that are only read are compared exactly: the greatest comes last, by one digit."""
+    precision = getattr(ti, dtype)
+    ti.init(ti.cpu, default_fp=precision)
+    x = ti.field(precision, 64, needs_grad=True, needs_dual=True)
+    top = ti.field(precision, (), needs_grad=True, needs_dual=True)
+
+    @ti.kernel
+    def k():
+        for i in x:
+            ti.atomic_max(top[None], x[i])
+
+    numpy_type = getattr(np, "float32" if dtype == "f32" else "float64")
+    numbers = np.full(64, 1, numpy_type)
+    numbers[40] = np.nextafter(numpy_type(1), numpy_type(2))
+    x.from_numpy(numbers)
+    with ti.ad.Tape(top):
+        k()
+    assert np.flatnonzero(x.grad.to_numpy()).tolist() == [40]
+    top[None] = 0
+    with ti.ad.FwdMode(loss=top, param=x, seed=[float(i) for i in range(64)]):
+        k()
+    assert top.dual[None] == 40
+
+
 def test_the_winner_of_a_minimum_is_found_near_poles(ti):
     """The values are computed twice, and rounding errors of the two grow near a pole."""
     ti.init(ti.cpu, default_fp=ti.f64)

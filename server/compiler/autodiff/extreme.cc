@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/autodiff/flow.h"
+#include "server/compiler/dialect/effects.h"
 
 namespace kiln {
 
@@ -12,7 +13,7 @@ namespace arith = mlir::arith;
 namespace math = mlir::math;
 using mlir::Value;
 
-// Levels of an expression that Magnitude looks through.
+// Levels of an expression that Magnitude and IsExact look through.
 constexpr int kDepth = 8;
 
 // What values that differ only by rounding may differ by, relative to their terms: 64 units in the
@@ -65,19 +66,46 @@ bool IsExtremeAtomic(mlir::Operation* op) {
          (atomic.getKind() == ir::AtomicKind::minf || atomic.getKind() == ir::AtomicKind::maxf);
 }
 
-Value IsExtreme(mlir::OpBuilder& b, Value primal, Value in_memory,
-                llvm::function_ref<Value(Value)> value_of) {
+bool WinnerTest::IsWritten(Value address) {
+  if (!written_) {
+    written_.emplace();
+    kernel_->walk([&](mlir::Operation* op) {
+      for (Value written : EffectsOf(op).writes) {
+        const MemoryClass cells = ClassOf(written);
+        if (!LocalOf(written) && !llvm::is_contained(*written_, cells)) written_->push_back(cells);
+      }
+    });
+  }
+  const MemoryClass cells = ClassOf(address);
+  return llvm::any_of(*written_, [&](const MemoryClass& w) { return MayOverlap(cells, w); });
+}
+
+// Whether no operation between memory and the value rounds more than once or can be contracted.
+bool WinnerTest::IsExact(Value primal, int depth) {
+  if (!llvm::isa<mlir::FloatType>(primal.getType())) return true;
+  mlir::Operation* op = primal.getDefiningOp();
+  if (op == nullptr || depth == 0) return false;
+  if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+    return !LocalOf(load.getAddress()) && !IsWritten(load.getAddress());
+  }
+  return llvm::isa<arith::ConstantOp, arith::NegFOp, math::AbsFOp, arith::SelectOp, arith::ExtFOp,
+                   arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return IsExact(v, depth - 1); });
+}
+
+Value WinnerTest::IsWinner(mlir::OpBuilder& b, Value primal, Value in_memory,
+                           llvm::function_ref<Value(Value)> value_of) {
   const mlir::Location loc = primal.getLoc();
   const mlir::Type type = primal.getType();
   Comparison c(b, loc, value_of);
   const Value value = value_of(primal);
+  const Value is_equal = c.F<arith::CmpFOp>(arith::CmpFPredicate::OEQ, value, in_memory);
+  if (IsExact(primal, kDepth)) return is_equal;
   const Value tolerance = b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, Tolerance(type)));
   const Value bound = c.F<arith::MulFOp>(c.Magnitude(primal, kDepth), tolerance);
   const Value error = c.F<math::AbsFOp>(c.F<arith::SubFOp>(value, in_memory));
   const Value is_close = c.F<arith::CmpFOp>(arith::CmpFPredicate::OLE, error, bound);
-  // Infinities.
-  const Value is_equal = c.F<arith::CmpFOp>(arith::CmpFPredicate::OEQ, value, in_memory);
-  return c.F<arith::OrIOp>(is_close, is_equal);
+  return c.F<arith::OrIOp>(is_close, is_equal);  // the latter is for infinities
 }
 
 }  // namespace kiln

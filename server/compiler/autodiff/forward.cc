@@ -81,6 +81,7 @@ class Tangents {
       : kernel_(kernel),
         activity_(kernel, companions),
         winners_(winners),
+        winner_test_(kernel),
         b_(kernel.getContext()),
         flags_(ir::FloatFlags(kernel.getFastMath())) {}
 
@@ -257,9 +258,9 @@ class Tangents {
   void StoreOfWinner(ir::AtomicOp op, Value dual, Value address) {
     const mlir::Location loc = op.getLoc();
     const Value last = b_.create<ir::LoadOp>(loc, dual.getType(), op.getAddress());
-    auto branch =
-        b_.create<ir::IfOp>(loc, mlir::TypeRange(),
-                            IsExtreme(b_, op.getValue(), last, [](Value value) { return value; }));
+    auto branch = b_.create<ir::IfOp>(
+        loc, mlir::TypeRange(),
+        winner_test_.IsWinner(b_, op.getValue(), last, [](Value v) { return v; }));
     for (mlir::Region& region : branch->getRegions()) {
       b_.setInsertionPointToStart(&region.emplaceBlock());
       b_.create<ir::YieldOp>(loc);
@@ -340,6 +341,7 @@ class Tangents {
   ir::KernelOp kernel_;
   const Activity activity_;
   const Winners& winners_;
+  WinnerTest winner_test_;
   mlir::OpBuilder b_;
   const arith::FastMathFlags flags_;
   llvm::DenseMap<Value, Value> duals_;  // of active values; of locals: addresses

@@ -29,7 +29,8 @@ class Reversal {
         dropped_(kernel),
         replay_(kernel),
         b_(replay_.b),
-        flags_(ir::FloatFlags(kernel.getFastMath())) {}
+        flags_(ir::FloatFlags(kernel.getFastMath())),
+        winner_test_(kernel) {}
 
   mlir::LogicalResult Run() {
     FindActiveOps();
@@ -352,7 +353,8 @@ class Reversal {
     const mlir::Type type = op.getValue().getType();
     auto last = b_.create<ir::LoadOp>(loc, type, ExtremeAddress(op));
     last->setDiscardableAttrs(op->getDiscardableAttrDictionary());  // see overwritten.h
-    const Value won = IsExtreme(b_, op.getValue(), last, [&](Value v) { return replay_.Get(v); });
+    const Value won =
+        winner_test_.IsWinner(b_, op.getValue(), last, [&](Value v) { return replay_.Get(v); });
     auto branch = replay_.NewIf(loc, won);
     mlir::OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&branch.getThenBlock());
@@ -452,6 +454,7 @@ class Reversal {
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<std::pair<Value, Value>>> saved_;
   // By parallel loop and local: a copy of the local behind the loop.
   llvm::DenseMap<std::pair<mlir::Operation*, Value>, Value> extremes_;
+  WinnerTest winner_test_;
 };
 
 }  // namespace
