@@ -123,6 +123,15 @@ bool IsOutside(ir::ParallelForOp loop, Value value) {
   return !loop.getBodyRegion().isAncestor(value.getParentRegion());
 }
 
+Value ComputeAgain(mlir::OpBuilder& b, ir::ParallelForOp loop, Value value, mlir::IRMapping& at) {
+  if (at.contains(value)) return at.lookup(value);
+  if (IsOutside(loop, value)) return value;
+  mlir::Operation* op = value.getDefiningOp();
+  for (Value operand : op->getOperands()) ComputeAgain(b, loop, operand, at);
+  b.clone(*op, at);
+  return at.lookup(value);
+}
+
 bool HasOnlyMemoryOps(ir::ParallelForOp loop) {
   const auto found = loop.walk([&](mlir::Operation* op) {
     const bool is_end = llvm::isa<ir::ContinueOp, ir::YieldOp>(op);

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
@@ -53,6 +55,11 @@ constexpr double kFewestCells = 33;
 
 // Whether the value is from outside of the loop.
 bool IsOutside(ir::ParallelForOp loop, mlir::Value value);
+
+// A value of the loop's body, computed once more where the builder is, outside of the body. `at`
+// has the values of the body's arguments there, and takes those that were computed.
+mlir::Value ComputeAgain(mlir::OpBuilder& b, ir::ParallelForOp loop, mlir::Value value,
+                         mlir::IRMapping& at);
 
 // Whether each op runs in each iteration of the loops around it, and does nothing but to read and
 // write memory that it names.

@@ -433,7 +433,7 @@ class Gathering {
                                       mlir::IRMapping& at) {
     const mlir::Location loc = loop_.getLoc();
     if (branches.empty()) {
-      llvm::SmallVector<Value, 2> sum = {Again(addition.op.getValue(), at)};
+      llvm::SmallVector<Value, 2> sum = {ComputeAgain(b_, loop_, addition.op.getValue(), at)};
       if (!Branches(addition).empty()) {
         sum.push_back(b_.create<arith::ConstantOp>(loc, b_.getBoolAttr(true)));
       }
@@ -441,7 +441,7 @@ class Gathering {
     }
     auto [branch, is_then] = branches.back();
     const mlir::Type types[] = {addition.op.getValue().getType(), b_.getI1Type()};
-    auto made = b_.create<ir::IfOp>(loc, types, Again(branch.getCondition(), at));
+    auto made = b_.create<ir::IfOp>(loc, types, ComputeAgain(b_, loop_, branch.getCondition(), at));
     mlir::OpBuilder::InsertionGuard guard(b_);
     for (mlir::Region& region : made->getRegions()) {
       b_.setInsertionPointToStart(&region.emplaceBlock());
@@ -473,16 +473,6 @@ class Gathering {
   Value Or(Value a, Value b) {
     if (!a || !b) return {};
     return b_.create<arith::OrIOp>(loop_.getLoc(), a, b);
-  }
-
-  // A value of the loop's body, computed here.
-  Value Again(Value value, mlir::IRMapping& at) {
-    if (at.contains(value)) return at.lookup(value);
-    if (IsOutside(loop_, value)) return value;
-    mlir::Operation* op = value.getDefiningOp();
-    for (Value operand : op->getOperands()) Again(operand, at);
-    b_.clone(*op, at);
-    return at.lookup(value);
   }
 
   // The additions to cells some of whose additions are not there: those of iterations at the edge,

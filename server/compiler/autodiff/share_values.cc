@@ -180,33 +180,23 @@ class Sharing {
     }
     b_.setInsertionPointToStart(&block);
     for (const Shared& one : values_) {
-      const Value cell = Again(one.clear.getAddress(), at);
+      const Value cell = ComputeAgain(b_, loop_, one.clear.getAddress(), at);
       at.map(one.value, b_.create<ir::LoadOp>(loc, one.value.getType(), cell).getResult());
     }
     for (const Addition& addition : additions_) {
-      const Value value = Again(addition.op.getValue(), at);
+      const Value value = ComputeAgain(b_, loop_, addition.op.getValue(), at);
       b_.create<ir::AtomicOp>(addition.op.getLoc(), value.getType(), ir::AtomicKind::addf, value,
-                              Again(addition.op.getAddress(), at));
+                              ComputeAgain(b_, loop_, addition.op.getAddress(), at));
       addition.op->erase();
     }
     for (const Shared& one : values_) {
-      b_.create<ir::StoreOp>(loc, Again(one.clear.getValue(), at),
+      b_.create<ir::StoreOp>(loc, ComputeAgain(b_, loop_, one.clear.getValue(), at),
                              at.lookup(one.clear.getAddress()));
       // The value may be computed after its cell is cleared.
       one.clear->moveBefore(body().getTerminator());
       one.clear.getValueMutable().assign(one.value);
     }
     b_.create<ir::ContinueOp>(loc);
-  }
-
-  // A value of the first loop's body, in the second one.
-  Value Again(Value value, mlir::IRMapping& at) {
-    if (at.contains(value)) return at.lookup(value);
-    if (IsOutside(loop_, value)) return value;
-    mlir::Operation* op = value.getDefiningOp();
-    for (Value operand : op->getOperands()) Again(operand, at);
-    b_.clone(*op, at);
-    return at.lookup(value);
   }
 
   ir::KernelOp kernel_;
