@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/module/format.h"
 #include "llvm/Object/ELF.h"
 #include "runtime/abi.h"
 #include "server/compiler/codegen/test_kernel.h"
@@ -111,7 +112,7 @@ Contents Read(const std::string& file) {
   const auto sections = llvm::cantFail(elf.sections());
   for (const auto& section : sections) {
     const llvm::StringRef name = llvm::cantFail(elf.getSectionName(section));
-    if (name == ".kiln.meta") {
+    if (name == module::kSection) {
       contents.tables = section;
       const auto bytes = llvm::cantFail(elf.getSectionContents(section));
       contents.bytes.assign(bytes.begin(), bytes.end());

@@ -6,6 +6,7 @@
 
 #include "common/artifact/target.h"
 #include "common/base/status_macros.h"
+#include "common/module/format.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -14,7 +15,6 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr char kSection[] = ".kiln.meta";
 constexpr uint64_t kAlignment = 16;
 // The tables hold no code, so any level does.
 constexpr int kAnyLevel = 2;
@@ -67,7 +67,7 @@ void DefineTables(const proto::LinkRequest& request, llvm::Module& module) {
   auto* tables =
       new llvm::GlobalVariable(module, type, /*isConstant=*/true,
                                llvm::GlobalValue::ExternalLinkage, nullptr, request.symbol());
-  tables->setSection(kSection);
+  tables->setSection(module::kSection);
   tables->setAlignment(llvm::Align(kAlignment));
   // Several modules of a program must not see each other's names.
   if (request.form() == proto::LinkRequest::OBJECT) {
