@@ -3,8 +3,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -16,7 +14,7 @@
 #include "kiln/kiln.h"
 #include "libkiln/signature.h"
 #include "runtime/module/module_file.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 namespace kiln {
 
@@ -211,6 +209,25 @@ py::object ResultFrom(const kiln_param& result, const std::vector<uint64_t>& slo
 
 // ---- Kernels and fields of a world
 
+// Calls `launch` without the interpreter's lock. What kernels printed goes to sys.stdout.
+template <typename Launch>
+void Run(const Launch& launch) {
+  std::string printed;
+  kiln_launch_options options{};
+  options.size = sizeof options;
+  options.print = [](void* self, const char* text, size_t bytes) {
+    static_cast<std::string*>(self)->append(text, bytes);
+  };
+  options.print_self = &printed;
+  kiln_status status;
+  {
+    py::gil_scoped_release release;
+    status = launch(options);
+  }
+  if (!printed.empty()) py::print(printed, py::arg("end") = "");
+  Check(status);
+}
+
 class ModuleKernelObject {
  public:
   ModuleKernelObject(std::shared_ptr<LoadedWorld> world, const std::string& name)
@@ -255,21 +272,10 @@ class ModuleKernelObject {
       given[i] = packed[i].arg;
     }
     std::vector<uint64_t> slots(signature_.result_slots);
-    std::string printed;
-    kiln_launch_options options{};
-    options.size = sizeof options;
-    options.print = [](void* self, const char* text, size_t bytes) {
-      static_cast<std::string*>(self)->append(text, bytes);
-    };
-    options.print_self = &printed;
-    kiln_status status;
-    {
-      py::gil_scoped_release release;
-      status =
-          kiln_launch(kernel_, world_->world, given.data(), given.size(), slots.data(), &options);
-    }
-    if (!printed.empty()) py::print(printed, py::arg("end") = "");
-    Check(status);
+    Run([&](const kiln_launch_options& options) {
+      return kiln_launch(kernel_, world_->world, given.data(), given.size(), slots.data(),
+                         &options);
+    });
     py::tuple results(results_.size());
     for (size_t i = 0; i < results_.size(); ++i) results[i] = ResultFrom(results_[i], slots);
     return results;
@@ -361,34 +367,9 @@ void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict&
       given.push_back({names.back().c_str(), one.arg});
     }
   }
-  std::string printed;
-  kiln_launch_options options{};
-  options.size = sizeof options;
-  options.print = [](void* self, const char* text, size_t bytes) {
-    static_cast<std::string*>(self)->append(text, bytes);
-  };
-  options.print_self = &printed;
-  kiln_status status;
-  {
-    py::gil_scoped_release release;
-    status = kiln_graph_run(graph, world.world, given.data(), given.size(), &options);
-  }
-  if (!printed.empty()) py::print(printed, py::arg("end") = "");
-  Check(status);
-}
-
-// Writes the checksum of a file anew. For tests, which change modules.
-void Seal(const std::string& path) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  module::Trailer trailer;
-  if (bytes.size() < sizeof trailer) throw py::value_error(path + ": not a module");
-  const size_t at = bytes.size() - sizeof trailer;
-  std::memcpy(&trailer, bytes.data() + at, sizeof trailer);
-  ChecksumModule(reinterpret_cast<const uint8_t*>(bytes.data()), &trailer);
-  file.clear();
-  file.seekp(static_cast<std::streamoff>(at));
-  file.write(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+  Run([&](const kiln_launch_options& options) {
+    return kiln_graph_run(graph, world.world, given.data(), given.size(), &options);
+  });
 }
 
 std::shared_ptr<const ModuleFile> OpenFile(const std::string& path) {
@@ -471,7 +452,6 @@ py::tuple TypesOf(const std::string& path) {
 void BindModule(py::module_& m) {
   static py::exception<LoadedModule> error(m, "ModuleError");
   module_error = error.ptr();
-  m.def("seal_module", &Seal, py::arg("path"));
   m.def("module_types", &TypesOf, py::arg("path"));
   m.def("describe_module", &Describe, py::arg("path"));
   py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")

@@ -17,8 +17,8 @@ _NUMBERS = {
 _TAKEN = set(
     "alignas alignof and asm auto bool break case catch char class const constexpr continue "
     "decltype default delete do double else enum explicit export extern false float for friend "
-    "goto if inline int long module module_ mutable namespace new noexcept not nullptr open "
-    "operator or private protected public register return short signed sizeof static struct "
+    "goto if inline int kiln long Module module module_ mutable namespace new noexcept not nullptr open "
+    "operator or private protected public register return short signed sizeof static std struct "
     "switch template this throw true try typedef typename union unsigned using virtual void "
     "volatile while world xor".split()
 )
@@ -30,6 +30,7 @@ def write_header(module, path, namespace):
     module: its file. path: of the header. namespace: of the class `Module` in it.
     """
     signatures, kernels, fields = _native.module_types(module)
+    namespace = _Names().of(namespace)
     names = _Names()
     functions, members = [], []
     for kernel in kernels:
@@ -51,6 +52,7 @@ def write_header(module, path, namespace):
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <kiln/kiln.hpp>
@@ -105,7 +107,7 @@ class _Names:
 def _type(of):
     scalar, scalars, shape = of
     if scalars:
-        return f"std::array<double, {len(scalars)}>"  # as kiln.hpp passes structs
+        return f"std::array<double, {len(scalars)}>"
     text = _NUMBERS[ti_types.BY_SCALAR[scalar].name]
     for extent in reversed(shape):
         text = f"std::array<{text}, {extent}>"
@@ -122,6 +124,8 @@ def _function(name, needs_world, params, results):
         param = names.of(given)
         if is_array:
             takes.append(f"kiln::array<{'' if writes else 'const '}{_type(of)}, {rank}> {param}")
+        elif of[1]:  # kiln::members(...): its numbers have types of their own
+            takes.append(f"const kiln::members_of<{len(of[1])}>& {param}")
         else:
             takes.append(f"{_type(of)} {param}")
         passes.append(param)
