@@ -7,6 +7,7 @@
 #include "libkiln/failure.h"
 #include "libkiln/signature.h"
 #include "runtime/number_format.h"
+#include "runtime/scalar.h"
 #include "runtime/slot.h"
 
 namespace kiln::capi {

@@ -8,7 +8,7 @@
 #include "libkiln/handles.h"
 #include "runtime/module/reports.h"
 #include "runtime/number_format.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 using kiln::capi::Fail;
 using kiln::capi::FailNull;

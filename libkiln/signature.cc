@@ -3,7 +3,7 @@
 
 #include "libkiln/failure.h"
 #include "libkiln/handles.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 namespace kiln::capi {
 namespace {

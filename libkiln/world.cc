@@ -5,7 +5,7 @@
 #include "libkiln/failure.h"
 #include "libkiln/graveyard.h"
 #include "libkiln/handles.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 using kiln::capi::Fail;
 using kiln::capi::FailNull;

@@ -18,12 +18,7 @@ thread_local Caller caller;
 
 uint32_t Generation(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 
-uint64_t SplitMix(uint64_t* x) {
-  uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
+uint64_t SplitMix(uint64_t* x) { return SplitMixOf(*x += kSplitMixStep); }
 
 }  // namespace
 

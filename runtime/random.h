@@ -14,6 +14,15 @@
 
 namespace kiln {
 
+// SplitMix64: state kSplitMixStep * n gives the n-th number. Steele, Lea and Flood, "Fast
+// Splittable Pseudorandom Number Generators", OOPSLA 2014.
+inline constexpr uint64_t kSplitMixStep = 0x9e3779b97f4a7c15u;
+constexpr uint64_t SplitMixOf(uint64_t state) {
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111ebu;
+  return state ^ (state >> 31);
+}
+
 // Restarts all numbers from `seed` (0 at process start): the next launch of each thread counts as
 // its first. Thread-safe.
 void SetRandomSeed(uint64_t seed);

@@ -1,9 +1,25 @@
 #include "runtime/scalar.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace kiln {
 namespace {
+
+constexpr ScalarFacts kScalars[] = {
+    {SlotScalar::kU1, "u1", 1, ScalarFacts::kBool},
+    {SlotScalar::kI8, "i8", 1, ScalarFacts::kSigned},
+    {SlotScalar::kI16, "i16", 2, ScalarFacts::kSigned},
+    {SlotScalar::kI32, "i32", 4, ScalarFacts::kSigned},
+    {SlotScalar::kI64, "i64", 8, ScalarFacts::kSigned},
+    {SlotScalar::kU8, "u8", 1, ScalarFacts::kUnsigned},
+    {SlotScalar::kU16, "u16", 2, ScalarFacts::kUnsigned},
+    {SlotScalar::kU32, "u32", 4, ScalarFacts::kUnsigned},
+    {SlotScalar::kU64, "u64", 8, ScalarFacts::kUnsigned},
+    {SlotScalar::kF16, "f16", 2, ScalarFacts::kFloat},
+    {SlotScalar::kF32, "f32", 4, ScalarFacts::kFloat},
+    {SlotScalar::kF64, "f64", 8, ScalarFacts::kFloat},
+};
 
 template <typename T>
 T Read(const void* address) {
@@ -14,26 +30,19 @@ T Read(const void* address) {
 
 }  // namespace
 
+const ScalarFacts* FindScalar(uint32_t number) {
+  // In the order of the numbers, from 1.
+  return number >= 1 && number <= std::size(kScalars) ? &kScalars[number - 1] : nullptr;
+}
+
+uint32_t ScalarBytesOf(uint32_t number) {
+  const ScalarFacts* facts = FindScalar(number);
+  return facts == nullptr ? 0 : facts->bytes;
+}
+
 int ScalarSizeInBits(SlotScalar scalar) {
-  switch (scalar) {
-    case SlotScalar::kNone:
-      return 0;
-    case SlotScalar::kU1:
-      return 1;
-    case SlotScalar::kI8:
-    case SlotScalar::kU8:
-      return 8;
-    case SlotScalar::kI16:
-    case SlotScalar::kU16:
-    case SlotScalar::kF16:
-      return 16;
-    case SlotScalar::kI32:
-    case SlotScalar::kU32:
-    case SlotScalar::kF32:
-      return 32;
-    default:
-      return 64;
-  }
+  if (scalar == SlotScalar::kU1) return 1;
+  return static_cast<int>(8 * ScalarBytesOf(static_cast<uint32_t>(scalar)));
 }
 
 float HalfToFloat(uint16_t half) {

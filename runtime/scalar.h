@@ -23,6 +23,19 @@ enum class SlotScalar : uint32_t {
   kF64 = 12,
 };
 
+struct ScalarFacts {
+  enum Kind : uint8_t { kBool, kSigned, kUnsigned, kFloat };
+  SlotScalar number;
+  const char* name;  // "f32"
+  uint32_t bytes;    // in memory
+  Kind kind;
+};
+
+// Null for numbers of no scalar.
+const ScalarFacts* FindScalar(uint32_t number);
+// 0 for numbers of no scalar.
+uint32_t ScalarBytesOf(uint32_t number);
+
 // The size of a value in bits, as counted by the language: 1 for u1, 0 for none.
 int ScalarSizeInBits(SlotScalar scalar);
 

@@ -1,25 +1,9 @@
 #include "runtime/slot.h"
 
 #include <cstring>
-#include <iterator>
 
 namespace kiln {
 namespace {
-
-constexpr ScalarFacts kScalars[] = {
-    {SlotScalar::kU1, "u1", 1, ScalarFacts::kBool},
-    {SlotScalar::kI8, "i8", 1, ScalarFacts::kSigned},
-    {SlotScalar::kI16, "i16", 2, ScalarFacts::kSigned},
-    {SlotScalar::kI32, "i32", 4, ScalarFacts::kSigned},
-    {SlotScalar::kI64, "i64", 8, ScalarFacts::kSigned},
-    {SlotScalar::kU8, "u8", 1, ScalarFacts::kUnsigned},
-    {SlotScalar::kU16, "u16", 2, ScalarFacts::kUnsigned},
-    {SlotScalar::kU32, "u32", 4, ScalarFacts::kUnsigned},
-    {SlotScalar::kU64, "u64", 8, ScalarFacts::kUnsigned},
-    {SlotScalar::kF16, "f16", 2, ScalarFacts::kFloat},
-    {SlotScalar::kF32, "f32", 4, ScalarFacts::kFloat},
-    {SlotScalar::kF64, "f64", 8, ScalarFacts::kFloat},
-};
 
 template <typename To, typename From>
 uint64_t Bits(From value) {
@@ -65,16 +49,6 @@ uint64_t Convert(uint32_t scalar, From value) {
 }
 
 }  // namespace
-
-const ScalarFacts* FindScalar(uint32_t number) {
-  // In the order of the numbers, from 1.
-  return number >= 1 && number <= std::size(kScalars) ? &kScalars[number - 1] : nullptr;
-}
-
-uint32_t ScalarBytesOf(uint32_t number) {
-  const ScalarFacts* facts = FindScalar(number);
-  return facts == nullptr ? 0 : facts->bytes;
-}
 
 uint64_t SlotOf(uint32_t scalar, double value) { return Convert(scalar, value); }
 uint64_t SlotOf(uint32_t scalar, int64_t value) { return Convert(scalar, value); }

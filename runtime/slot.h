@@ -1,5 +1,4 @@
-// Numbers in the 8-byte slots of a launch, and facts of their types. Scalars are SlotScalar numbers
-// (runtime/scalar.h).
+// Numbers in the 8-byte slots of a launch. Scalars are SlotScalar numbers (runtime/scalar.h).
 //
 // Thread safety: pure functions.
 #ifndef KILN_RUNTIME_SLOT_H_
@@ -10,19 +9,6 @@
 #include "runtime/scalar.h"
 
 namespace kiln {
-
-struct ScalarFacts {
-  enum Kind : uint8_t { kBool, kSigned, kUnsigned, kFloat };
-  SlotScalar number;
-  const char* name;  // "f32"
-  uint32_t bytes;    // in memory
-  Kind kind;
-};
-
-// Null for numbers of no scalar.
-const ScalarFacts* FindScalar(uint32_t number);
-// 0 for numbers of no scalar.
-uint32_t ScalarBytesOf(uint32_t number);
 
 // Writes a number as a scalar to the start of a zeroed slot, converted as kernels convert.
 uint64_t SlotOf(uint32_t scalar, double value);

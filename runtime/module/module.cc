@@ -11,7 +11,7 @@
 #include "runtime/cpu/host_target.h"
 #include "runtime/library.h"
 #include "runtime/module/module_file.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 namespace kiln {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/number_format.h"
-#include "runtime/slot.h"
+#include "runtime/scalar.h"
 
 namespace kiln {
 

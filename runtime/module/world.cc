@@ -3,16 +3,11 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/slot.h"
+#include "runtime/random.h"
+#include "runtime/scalar.h"
 
 namespace kiln {
 namespace {
-
-uint64_t Mixed(uint64_t z) {  // SplitMix64's finish
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 Error Of(const ModuleField& field, ErrorCode code, const std::string& text) {
   return {code, "field '" + field.name + "': " + text};
@@ -65,11 +60,10 @@ void World::BindKernels() {
   }
 }
 
-void World::Seed(uint64_t seed) { random_.store(Mixed(seed), std::memory_order_relaxed); }
+void World::Seed(uint64_t seed) { random_.store(SplitMixOf(seed), std::memory_order_relaxed); }
 
 uint64_t World::NextRandom() {
-  constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
-  return Mixed(random_.fetch_add(kStep, std::memory_order_relaxed) + kStep);
+  return SplitMixOf(random_.fetch_add(kSplitMixStep, std::memory_order_relaxed) + kSplitMixStep);
 }
 
 Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t component,

@@ -13,7 +13,7 @@ from ..arguments import (
     return_spec,
 )
 from ..autodiff import REVERSE, SECOND
-from ..data.field import AnyArray
+from ..data.field import AnyArray, zeros
 from ..data.ndarray import ndarray
 from ..diagnostics import say
 from ..instance import Making
@@ -130,8 +130,7 @@ def _from_annotation(parameter, name):
     if kind is ScalarParameter:
         return 0
     if kind is TensorParameter:
-        shape = annotation.shape
-        return [0] * shape[0] if len(shape) == 1 else [[0] * shape[1]] * shape[0]
+        return zeros(annotation.shape)
     if kind is StructParameter:
         return annotation()  # all members are zero
     if kind is ArrayParameter:

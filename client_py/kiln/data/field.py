@@ -661,6 +661,11 @@ def _is_fraction(value):
     return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
+def zeros(shape):
+    """The nested lists of a vector or matrix of zeros."""
+    return [0] * shape[0] if len(shape) == 1 else [[0] * shape[1]] * shape[0]
+
+
 def flatten(value, shape):
     """The numbers of a sequence, Matrix or array of `shape`, row-major; a scalar is repeated."""
     count = shape[0] * (shape[1] if len(shape) == 2 else 1)

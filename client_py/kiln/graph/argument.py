@@ -3,7 +3,7 @@
 import warnings
 
 from .. import types as ti_types
-from ..data.field import AnyArray, flatten
+from ..data.field import AnyArray, flatten, zeros
 from ..data.ndarray import ndarray
 from ..diagnostics import say
 from ..values.matrix import Matrix
@@ -145,8 +145,7 @@ class MatrixArgument(Argument):
         return self._type
 
     def stand_in(self, parameter):
-        shape = self._type.shape
-        return [0] * shape[0] if len(shape) == 1 else [[0] * shape[1]] * shape[0]
+        return zeros(self._type.shape)
 
     def checked(self, value):
         if not isinstance(value, Matrix):

@@ -126,7 +126,7 @@ typedef struct kiln_module kiln_module;
 typedef struct kiln_kernel kiln_kernel;
 typedef struct kiln_graph kiln_graph;
 
-/* For options to come; pass NULL. */
+/* How to open a module. Start from zeros and set `size`; NULL for the defaults. */
 typedef struct kiln_open_options {
   uint32_t size;
   /* The digest in a generated header: opening a module with other signatures fails. 4 numbers, or
