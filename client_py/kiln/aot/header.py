@@ -16,11 +16,11 @@ _NUMBERS = {
 # Words that cannot name a function or parameter, and names that the class has.
 _TAKEN = set(
     "alignas alignof and asm auto bool break case catch char class const constexpr continue "
-    "decltype default delete do double else enum explicit export extern false float for friend "
-    "goto if inline int kiln long Module module module_ mutable namespace new noexcept not nullptr open "
-    "operator or private protected public register return short signed sizeof static std struct "
-    "switch template this throw true try typedef typename union unsigned using virtual void "
-    "volatile while world xor".split()
+    "decltype default delete do double else enum explicit export extern false float for "
+    "friend goto if inline int kiln long Module module module_ mutable namespace new noexcept "
+    "not nullptr open operator or private protected public register return short signed "
+    "sizeof static std struct switch template this throw true try typedef typename union "
+    "unsigned using virtual void volatile while world xor".split()
 )
 
 
