@@ -9,6 +9,7 @@
 #include "client_cpp/spawn.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/home/programs.h"
 
 namespace kiln {
 namespace {
@@ -44,13 +45,17 @@ absl::Status PrivateWorker::Start() {
     return absl::FailedPreconditionError(
         "kiln-worker not found; set KILN_BIN to the directory that holds it");
   }
+  const std::string program = ProgramIn(bin_dir_, "kiln-worker");
+  if (access(program.c_str(), X_OK) != 0) {
+    return absl::FailedPreconditionError(NoCompiler(program));
+  }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::ErrnoToStatus(errno, "socketpair");
   }
   said_ = std::make_unique<ChildStderr>();
   absl::StatusOr<pid_t> pid = Spawn(
-      bin_dir_ + "/kiln-worker",
+      program,
       {absl::StrCat("--fd=", kPassedDescriptor), absl::StrCat("--memory-bytes=", kMemoryBytes)},
       ends[1], said_->fd());
   close(ends[1]);

@@ -32,6 +32,7 @@
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
+#include "common/home/programs.h"
 #include "common/unit/canonical.h"
 #include "common/unit/math_library.h"
 #include "common/wire/error_detail.h"
@@ -265,7 +266,7 @@ Digest LocalSession::CompilerId(State& state) const {
     if (state.looked_for_compiler) return state.compiler;
   }
   SayWhoseHome();
-  const std::string worker = options_.bin_dir + "/kiln-worker";
+  const std::string worker = ProgramIn(options_.bin_dir, "kiln-worker");
   // Without a daemon, this process writes the record, and needs the directory for it.
   if (off() && options_.use_cache && !read_only()) home_.Create().IgnoreError();
   // Otherwise the daemon's first compilation reports it; running the worker just to ask would slow
@@ -645,7 +646,7 @@ absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
                                            const Digest& its_compiler) const {
   // Starting a worker to ask for its id takes long, so only this refusal leads there.
   if (!absl::IsInvalidArgument(refusal)) return refusal;
-  const auto own = AskCompilerId(options_.bin_dir + "/kiln-worker");
+  const auto own = AskCompilerId(ProgramIn(options_.bin_dir, "kiln-worker"));
   if (!own.ok() || own->id == its_compiler) return refusal;
   return absl::FailedPreconditionError(absl::StrCat(
       "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
@@ -710,7 +711,8 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     if (status.ok()) return reply;
     // Without a daemon, this process writes the record through which later processes find entries.
     if (job.compiler.empty() && !options_.bin_dir.empty()) {
-      GetCompilerId(home_.CompilerIdPath(), options_.bin_dir + "/kiln-worker").IgnoreError();
+      GetCompilerId(home_.CompilerIdPath(), ProgramIn(options_.bin_dir, "kiln-worker"))
+          .IgnoreError();
     }
   }
   RETURN_IF_ERROR(CheckWorksAlone(status));

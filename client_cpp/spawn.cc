@@ -25,8 +25,11 @@ extern char** environ;
 namespace kiln {
 namespace {
 
-bool HoldsWorker(const std::string& dir) {
-  return access(absl::StrCat(dir, "/kiln-worker").c_str(), X_OK) == 0;
+bool HoldsPrograms(const std::string& dir) {
+  for (const char* name : {"/kilnd", "/kiln-worker"}) {
+    if (access(absl::StrCat(dir, name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
 }
 
 // The folder of the file that contains this function: the program or the Python module.
@@ -72,10 +75,11 @@ std::string FindBinDir(const std::string& dir) {
     return Absolute(bin);
   }
   std::string at = OwnDirectory();
-  // Upwards from a build folder or an installed package to the folder with bin/ or .kiln/bin/.
+  // Upwards from a build folder or an installed package to the folder with
+  // bin/, .kiln/bin/ or, of Debian's packages, libexec/kiln/.
   for (int up = 0; up < 6 && !at.empty(); ++up) {
-    for (const char* sub : {"", "/bin", "/.kiln/bin"}) {
-      if (HoldsWorker(at + sub)) return at + sub;
+    for (const char* sub : {"", "/bin", "/.kiln/bin", "/libexec/kiln"}) {
+      if (HoldsPrograms(at + sub)) return at + sub;
     }
     at = at.substr(0, at.rfind('/'));
   }

@@ -12,8 +12,9 @@
 
 namespace kiln {
 
-// The absolute path of the directory of kilnd and kiln-worker: `dir` if given, else $KILN_BIN, else
-// searched for near the file that this code was loaded from. Empty: not found.
+// The absolute path of the directory of kilnd: `dir` if given, else $KILN_BIN, else searched for
+// near the file that this code was loaded from. Empty: not found. ProgramIn
+// (common/home/programs.h) finds the other programs from there.
 std::string FindBinDir(const std::string& dir = "");
 
 inline constexpr int kPassedDescriptor = 3;

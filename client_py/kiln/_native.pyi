@@ -441,6 +441,12 @@ def set_tape_limit(bytes: int) -> None:
 
 def default_threads() -> int: ...
 def host_target() -> str: ...
+def program_folder() -> str:
+    """The folder of kilnd; empty: not found."""
+
+def program(name: str) -> str:
+    """The path of a program, where it is or where it is expected."""
+
 def dashboard_path(home: str) -> str:
     """The file with the address of the dashboard of the home's daemon, if it has one."""
 

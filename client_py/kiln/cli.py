@@ -67,7 +67,7 @@ COMMANDS = {
     "config": [
         (
             "--cmakedir | --cflags | --libs | --prefix",
-            "build libkiln; print where it is",
+            "print where libkiln is; a checkout builds it first",
         ),
     ],
     "serve": [
@@ -99,11 +99,14 @@ def usage(command=None):
 
 
 def version():
-    """Kiln's own version and the language's, read from the sources: `kiln --version` needs no
-    build."""
+    """Kiln's own version and the language's. A checkout's are read from the sources: there,
+    `kiln --version` needs no build."""
     package = os.path.dirname(os.path.abspath(__file__))
     header = os.path.join(package, "..", "..", "common", "wire", "version.h")
-    own = _text_between('kVersion[] = "', '"', header)
+    if os.path.exists(header):
+        own = _text_between('kVersion[] = "', '"', header)
+    else:
+        from kiln import kiln_version as own
     language = _text_between("__version__ = (", ")", os.path.join(package, "__init__.py"))
     return f"{own}, language {language.replace(', ', '.')}"
 

@@ -342,7 +342,7 @@ def session():
     key = (
         os.environ.get("KILN_HOME", ""),
         os.environ.get("KILN_SERVER", ""),
-        os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__),
+        os.environ.get("KILN_BIN", ""),
         # Cached entries lack the stages that print_ir shows and the counters of KILN_STAT.
         bool(cfg.offline_cache and not cfg.print_ir and not stat.wanted),
     )

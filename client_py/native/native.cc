@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "client_cpp/spawn.h"
 #include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
 #include "client_py/native/calls_object.h"
@@ -21,6 +22,7 @@
 #include "client_py/native/tree_object.h"
 #include "client_py/native/warm_binding.h"
 #include "common/artifact/target.h"
+#include "common/home/programs.h"
 #include "common/language/op_table.h"
 #include "common/language/type.h"
 #include "common/wire/version.h"
@@ -87,6 +89,9 @@ PYBIND11_MODULE(_native, m) {
   py::list targets;
   for (const kiln::Target target : kiln::CompiledTargets()) targets.append(target.text());
   m.attr("TARGETS") = py::tuple(targets);
+  m.def("program_folder", [] { return kiln::FindBinDir(); });
+  m.def("program",
+        [](const std::string& name) { return kiln::ProgramIn(kiln::FindBinDir(), name); });
   m.def("host_target", [] { return kiln::CpuDevice().target().text(); });
   m.def("default_threads", &kiln::DefaultThreads);
   m.def("version", [] { return std::string(kiln::kVersion); });

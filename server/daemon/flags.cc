@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
+#include "common/home/programs.h"
 #include "server/daemon/config.h"
 
 namespace kiln {
@@ -337,7 +338,7 @@ absl::StatusOr<Flags> ParseFlags(int argc, char** argv) {
     return absl::InvalidArgumentError(absl::StrCat("--web needs ", flags.WebFrontPath(),
                                                    ", which cannot be run: ./kiln build makes it"));
   }
-  if (flags.worker.empty()) flags.worker = flags.bin + "/kiln-worker";
+  if (flags.worker.empty()) flags.worker = ProgramIn(flags.bin, "kiln-worker");
   if (flags.workers == 0) flags.workers = Cores();
   return flags;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/home/programs.h"
 #include "kiln/proto/config.pb.h"
 
 namespace kiln {
@@ -35,9 +36,9 @@ struct Flags {
   // The configuration, for settings without a member above; `service.listen` is --listen's.
   proto::Config config;
 
-  std::string GrpcFrontPath() const { return bin + "/kilnd-grpc"; }
-  std::string WebFrontPath() const { return bin + "/kilnd-web"; }
-  std::string RemotePath() const { return bin + "/kilnd-remote"; }
+  std::string GrpcFrontPath() const { return ProgramIn(bin, "kilnd-grpc"); }
+  std::string WebFrontPath() const { return ProgramIn(bin, "kilnd-web"); }
+  std::string RemotePath() const { return ProgramIn(bin, "kilnd-remote"); }
 };
 
 // One line per flag.

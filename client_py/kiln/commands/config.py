@@ -33,11 +33,18 @@ def main(argv):
 
 
 def _package():
-    """The folder of the package, laid out from this checkout. Bazel builds what is out of date."""
+    """The folder of the package: the one installed with this Python package, or laid out from
+    this checkout. Bazel builds what is out of date."""
+    installed = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "sdk")
+    if os.path.isdir(installed):
+        return installed
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
     tool = os.path.join(root, "tools", "package.sh")
     if not os.path.exists(tool):
-        raise RuntimeError(f"kiln config needs a checkout of Kiln: there is no {tool}")
+        raise RuntimeError(
+            f"libkiln is not installed here: there is neither {installed} nor {tool}; "
+            "pkg-config knows the paths of Debian's package libkiln-dev"
+        )
     prefix = os.path.join(root, ".kiln", "sdk")
     done = subprocess.run([tool, "folder", prefix], stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:

@@ -128,7 +128,7 @@ def _wrong_configuration():
 
 def _kilnd(*flags, timeout):
     return subprocess.run(
-        [os.path.join(_bin(), "kilnd"), f"--home={home()}", *flags],
+        [_program("kilnd"), f"--home={home()}", *flags],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -191,22 +191,13 @@ KNOWN_VARIABLES = frozenset(
 
 
 def check_programs():
-    directory = _bin()
-    missing = [
-        name
-        for name in ("kilnd", "kiln-worker")
-        if not os.access(os.path.join(directory, name), os.X_OK)
-    ]
-    if missing:
-        return (
-            "bad",
-            f"{' and '.join(missing)} cannot be run in {directory}: build, or set KILN_BIN",
-        )
-    fronts = [
-        name
-        for name in ("kilnd-grpc", "kilnd-web", "kilnd-remote")
-        if not os.access(os.path.join(directory, name), os.X_OK)
-    ]
+    directory = os.path.dirname(_program("kilnd"))
+    if _cannot_run("kilnd"):
+        return "bad", f"kilnd cannot be run in {directory}: build, or set KILN_BIN"
+    if _cannot_run("kiln-worker"):
+        verdict, text = _no_compiler()
+        return verdict, f"{directory}, without kiln-worker: {text}"
+    fronts = [name for name in ("kilnd-grpc", "kilnd-web", "kilnd-remote") if _cannot_run(name)]
     if fronts:
         return (
             "note",
@@ -216,16 +207,32 @@ def check_programs():
     return "good", directory
 
 
-def _bin():
-    """The folder of the programs: $KILN_BIN, otherwise that of the extension module."""
+def _program(name):
+    """The path of one of Kiln's programs, whether it is there or not."""
     from .. import _native
 
-    return os.environ.get("KILN_BIN") or os.path.dirname(_native.__file__)
+    return _native.program(name)
+
+
+def _cannot_run(name):
+    return not os.access(_program(name), os.X_OK)
+
+
+def _no_compiler():
+    """What to report without a compiler: a server may compile instead."""
+    named = os.environ.get("KILN_SERVER", "") not in ("", "off")
+    return (
+        "note" if named else "bad",
+        "no compiler on this machine: `pip install kiln-lang[compiler]`, or name a server "
+        "(KILN_SERVER=host:port)",
+    )
 
 
 def check_worker():
     """Checks that the worker and its libraries load, and that it reports its id."""
-    program = os.path.join(_bin(), "kiln-worker")
+    program = _program("kiln-worker")
+    if _cannot_run("kiln-worker"):
+        return _no_compiler()
     start = time.monotonic()
     try:
         done = subprocess.run(
@@ -254,8 +261,10 @@ def check_worker():
 def check_confinement():
     """Checks which restrictions of the sandbox do not work here, or did not in the daemon's
     workers."""
+    if _cannot_run("kiln-worker"):
+        return "note", "no compiler runs on this machine"
     done = subprocess.run(
-        [os.path.join(_bin(), "kiln-worker"), "--print-gaps"],
+        [_program("kiln-worker"), "--print-gaps"],
         capture_output=True,
         text=True,
         timeout=WORKER_SECONDS,

@@ -6,11 +6,9 @@ from .common import failure
 
 
 def main(argv):
-    folder = os.environ.get("KILN_BIN")
-    if not folder:
-        from .. import _native
+    from .. import _native
 
-        folder = os.path.dirname(_native.__file__)
+    folder = _native.program_folder()
     program = os.path.join(folder, "kilnd")
     # Of repeated flags, kilnd takes the last. A service must not exit when it is idle.
     try:

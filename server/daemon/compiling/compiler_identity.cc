@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/artifact/compiler_id.h"
 #include "common/base/status_macros.h"
+#include "common/home/programs.h"
 #include "common/wire/error_detail.h"
 
 namespace kiln {
@@ -24,8 +25,7 @@ std::string StampOf(const std::vector<std::string>& files) {
 
 absl::StatusOr<CompilerIdRecord> Ask(const std::string& worker) {
   if (access(worker.c_str(), X_OK) == 0) return AskCompilerId(worker);
-  return absl::FailedPreconditionError(
-      absl::StrCat("the compiler is missing: ", worker, " cannot be run"));
+  return absl::FailedPreconditionError(NoCompiler(worker));
 }
 
 }  // namespace
