@@ -1,0 +1,213 @@
+#!/bin/bash
+# Tries the wheels where there is no checkout: tools/package.sh check [--chroot]
+# With --chroot also in a Debian with Python and little else, without a network (mmdebstrap, root).
+set -eu
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd -P)
+work=$(mktemp -d /tmp/kiln-check-XXXXXX)
+
+# Everything runs with this environment alone.
+clean() { env -i HOME="$work" PATH=/usr/bin:/bin KILN_HOME="$work/home" "$@"; }
+
+fail() {
+  printf 'check: FAILED: %s\n' "$*" >&2
+  exit 1
+}
+passed() { printf 'check: %s\n' "$*"; }
+
+# has FILE TEXT
+has() { grep -qF -- "$2" "$1" || fail "expected '$2', got: $(cat "$1")"; }
+
+finish() {
+  [ ! -x "$work/venv/bin/kiln" ] || clean "$work/venv/bin/kiln" stop >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+# limit FILE MEGABYTES
+limit() {
+  local size
+  size=$(stat -c %s "$1")
+  [ "$size" -le $(($2 * 1000000)) ] || fail "$(basename "$1") has $size bytes, more than $2 MB"
+  passed "$(basename "$1"): $size bytes"
+}
+
+write_programs() {
+  cat >"$work/first.py" <<'END'
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=1000)
+
+
+@ti.kernel
+def fill(a: ti.f32) -> ti.f32:
+    sum = 0.0
+    for i in x:
+        x[i] = a
+        sum += x[i]
+    return sum
+
+
+print(fill(2.0))
+END
+  cat >"$work/sim.py" <<'END'
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+density = ti.field(ti.f32, shape=(8, 8))
+
+
+@ti.aot.export
+@ti.kernel
+def fill(value: ti.f32):
+    for i, j in density:
+        density[i, j] = value
+
+
+@ti.aot.export
+@ti.kernel
+def total() -> ti.f64:
+    sum = ti.cast(0, ti.f64)
+    for i, j in density:
+        sum += density[i, j]
+    return sum
+END
+  cat >"$work/load.py" <<'END'
+import kiln as ti
+
+sim = ti.aot.load("sim.kiln")
+sim.fill(2.0)
+print(sim.total())
+END
+  cat >"$work/main.cc" <<'END'
+#include <cstdio>
+#include <kiln/kiln.hpp>
+
+int main() {
+  kiln::Context context = kiln::Context::create();
+  kiln::Module module = kiln::Module::open(context, "sim.kiln");
+  kiln::World world = kiln::World::create(module);
+  module.kernel("fill")(world, 2.0f);
+  std::printf("%.1f\n", module.kernel("total").call<double>(world));
+}
+END
+  cat >"$work/main.c" <<'END'
+#include <kiln/kiln.h>
+#include <stdio.h>
+
+int main(void) {
+  kiln_context* context;
+  kiln_module* module;
+  kiln_world* world;
+  uint64_t sum = 0;
+  if (kiln_context_new(NULL, &context) != KILN_OK ||
+      kiln_module_open(context, "sim.kiln", NULL, &module) != KILN_OK ||
+      kiln_world_new(module, NULL, &world) != KILN_OK) {
+    fprintf(stderr, "%s\n", kiln_error());
+    return 1;
+  }
+  const kiln_arg args[] = {kiln_float(2.0)};
+  kiln_launch(kiln_module_kernel(module, "fill"), world, args, 1, NULL, NULL);
+  kiln_launch(kiln_module_kernel(module, "total"), world, NULL, 0, &sum, NULL);
+  printf("%.1f\n", kiln_slot_float(KILN_F64, sum));
+  return 0;
+}
+END
+  cat >"$work/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(check LANGUAGES CXX)
+find_package(kiln 1.0 REQUIRED)
+add_executable(main_cmake main.cc)
+target_link_libraries(main_cmake PRIVATE kiln::kiln)
+END
+}
+
+# install WHEEL...: into the virtual environment, from the files alone.
+install() {
+  clean /usr/bin/python3 -m pip --python "$work/venv/bin/python" install -q --no-index \
+    --find-links "$work/wheels" --root-user-action=ignore "$@" || fail "pip could not install $*"
+}
+
+client_alone() {
+  local kiln=$work/venv/bin/kiln
+  clean "$kiln" --version >"$work/said" || fail "kiln --version"
+  ! clean "$work/venv/bin/python" first.py >"$work/said" 2>&1 || fail "compiled without a compiler"
+  has "$work/said" 'pip install kiln-lang[compiler]'
+  ! clean env KILN_SERVER=off "$work/venv/bin/python" first.py >"$work/said" 2>&1 ||
+    fail "compiled without a compiler, with KILN_SERVER=off"
+  has "$work/said" 'pip install kiln-lang[compiler]'
+  clean "$kiln" doctor >"$work/said" 2>&1 || true
+  has "$work/said" 'no compiler on this machine'
+  clean "$kiln" stop >/dev/null 2>&1 || true
+  passed "without the compiler, errors say what to install"
+}
+
+with_compiler() {
+  local kiln=$work/venv/bin/kiln python=$work/venv/bin/python
+  [ "$(clean "$python" first.py)" = 2000.0 ] || fail "a kernel through the daemon"
+  [ "$(clean env KILN_SERVER=off KILN_HOME="$work/other" "$python" first.py)" = 2000.0 ] ||
+    fail "a kernel with KILN_SERVER=off"
+  clean "$kiln" doctor >"$work/said" 2>&1 || fail "kiln doctor: $(cat "$work/said")"
+  passed "kernels run, with and without the daemon; kiln doctor is content"
+  clean "$kiln" export sim.py -o sim.kiln >"$work/said" 2>&1 || fail "kiln export: $(cat "$work/said")"
+}
+
+from_other_languages() {
+  local kiln=$work/venv/bin/kiln flags
+  read -r -a flags <<<"$(clean "$kiln" config --cflags --libs)"
+  cc main.c "${flags[@]}" "-Wl,-rpath,$(clean "$kiln" config --prefix)/lib" -o main_c
+  [ "$(clean ./main_c)" = 128.0 ] || fail "the module from C"
+  cmake -S . -B build -Dkiln_DIR="$(clean "$kiln" config --cmakedir)" >"$work/said" 2>&1 &&
+    cmake --build build >>"$work/said" 2>&1 || fail "CMake: $(cat "$work/said")"
+  [ "$(clean build/main_cmake)" = 128.0 ] || fail "the module from C++"
+  passed "the module runs from C, and from C++ with CMake"
+}
+
+module_runs() {
+  [ "$(clean "$work/venv/bin/python" load.py)" = 128.0 ] || fail "the module from Python"
+}
+
+first_picture() {
+  local start=$SECONDS
+  clean /usr/bin/python3 -m venv --system-site-packages --without-pip "$work/venv"
+  install 'kiln-lang[compiler]'
+  clean env KILN_GUI_FRAMES=2 KILN_GUI_SAVE="$work/first.png" "$work/venv/bin/kiln" run \
+    mpm88.py >"$work/said" 2>&1 || fail "mpm88: $(cat "$work/said")"
+  [ -s "$work/first.png" ] || fail "mpm88 wrote no picture"
+  local seconds=$((SECONDS - start))
+  [ "$seconds" -le 30 ] || fail "the first picture took $seconds s, more than 30"
+  passed "from pip install to the first picture: $seconds s"
+}
+
+# A Debian with Python, which has none of the libraries that the wheels contain.
+in_chroot() {
+  local tree=$work/chroot
+  mmdebstrap --variant=minbase --include=python3,python3-venv bookworm "$tree" \
+    "${KILN_DEBIAN:-http://deb.debian.org/debian}" >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
+  mkdir -p "$tree/check"
+  cp "$work"/wheels/*.whl first.py load.py sim.kiln main_c "$tree/check/"
+  cp "$root/tools/package/check_inside.sh" "$tree/check/"
+  unshare --net --pid --fork --mount-proc="$tree/proc" chroot "$tree" \
+    env -i HOME=/root PATH=/usr/bin:/bin bash /check/check_inside.sh || fail "in the chroot"
+  passed "a chroot without a network: kernels and the module run"
+}
+
+mkdir "$work/wheels"
+"$root/tools/package.sh" wheel "$work/wheels" >/dev/null
+limit "$work"/wheels/kiln_lang-*.whl 11
+limit "$work"/wheels/kiln_lang_compiler-*.whl 35
+cp "$root/examples/mpm88.py" "$work/"
+write_programs
+cd "$work"
+first_picture
+with_compiler
+module_runs
+from_other_languages
+[ "${1:-}" != --chroot ] || in_chroot
+clean "$work/venv/bin/kiln" stop >/dev/null 2>&1
+rm -rf "$work/venv" "$work/home" "$work/other"
+clean /usr/bin/python3 -m venv --system-site-packages --without-pip "$work/venv"
+install kiln-lang
+client_alone
+module_runs
+passed "the module runs without the compiler"

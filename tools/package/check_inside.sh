@@ -1,0 +1,15 @@
+#!/bin/bash
+# The part of check.sh that runs in the chroot, in which /check has wheels, programs and a module.
+set -eu
+cd /check
+python3 -m venv venv
+venv/bin/pip install -q --no-index --no-deps ./*.whl
+[ "$(venv/bin/python first.py)" = 2000.0 ]
+[ "$(KILN_SERVER=off KILN_HOME=/other venv/bin/python first.py)" = 2000.0 ]
+venv/bin/kiln doctor
+venv/bin/kiln stop
+# Each program finds its libraries.
+for program in venv/lib/python3*/site-packages/kiln{,_compiler}/bin/*; do
+  "$program" --help >/dev/null 2>&1 || [ $? -lt 126 ]
+done
+[ "$(venv/bin/python load.py)" = 128.0 ]
