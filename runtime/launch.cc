@@ -278,18 +278,21 @@ void LoadedKernel::BoundTask::RunShared(const KilnContext& ctx, int64_t begin, i
   if (!Share(ctx, begin, end, threads, unit)) cost.RunMeasured(run, ctx, begin, end, unit);
 }
 
+// Within the gate, so that the variant without atomics meets no other.
+int64_t LoadedKernel::BoundTask::TryVariants(const KilnContext& ctx, int64_t begin, int64_t end,
+                                             int64_t unit) const {
+  if (!AtomicsGate::TryEnterAlone()) return begin;
+  begin = alone_cost.Try(alone, ctx, begin, end, unit);
+  if (begin < end && !HasFailed(ctx)) begin = cost.Try(run, ctx, begin, end, unit);
+  AtomicsGate::LeaveAlone();
+  return begin;
+}
+
 bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, int64_t end,
-                                       int threads, int64_t unit) const {
+                                       int64_t unit) const {
   // Never waits: with another launch inside, the variant with atomics is correct at once.
   if (!AtomicsGate::TryEnterAlone()) return false;
-  // The first launch tries a few iterations of each variant, because the next launch compares them.
-  // The rest runs without atomics, still inside the gate, so the variants do not overlap.
-  const bool known = cost.measured() && alone_cost.measured();
-  if (!known && threads > 1) {
-    begin = alone_cost.Try(alone, ctx, begin, end, unit);
-    if (begin < end && !HasFailed(ctx)) begin = cost.Try(run, ctx, begin, end, unit);
-  }
-  if (begin < end && !HasFailed(ctx)) alone_cost.RunMeasured(alone, ctx, begin, end, unit);
+  alone_cost.RunMeasured(alone, ctx, begin, end, unit);
   AtomicsGate::LeaveAlone();
   return true;
 }
@@ -298,7 +301,7 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
                                         int64_t end, int threads, int64_t unit) const {
   // If another launch is inside, the faster variant has to wait for a later launch; the slower one
   // runs.
-  if (by_one && RunAlone(ctx, begin, end, threads, unit)) return;
+  if (by_one && RunAlone(ctx, begin, end, unit)) return;
   AtomicsGate::Enter();
   if (threads == 1) {
     cost.RunParts(run, ctx, begin, end, unit);
@@ -312,8 +315,16 @@ void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int
 
 void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, int64_t end,
                                          int threads, int64_t unit) const {
+  const auto measured = [&] { return cost.measured() && alone_cost.measured(); };
+  const bool first_launch = threads > 1 && !measured();
+  if (first_launch) {
+    // A few iterations of each variant: the rest runs by the better one.
+    begin = TryVariants(ctx, begin, end, unit);
+    if (begin >= end || HasFailed(ctx)) return;
+    threads = static_cast<int>(std::min<int64_t>(threads, (end - begin + unit - 1) / unit));
+  }
   // Until both variants are measured, run alone: that measures it, and suits small loops.
-  if (threads == 1 || !cost.measured() || !alone_cost.measured()) {
+  if (threads == 1 || !measured()) {
     return RunEither(/*by_one=*/true, ctx, begin, end, threads, unit);
   }
   const double by_one = alone_cost.Estimate(end - begin);
@@ -322,6 +333,19 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
   const double shared = together_cost.measured() ? together_cost.Estimate(end - begin)
                                                  : cost.Estimate(end - begin) / threads + kHandOver;
   const bool better_alone = by_one <= shared;
+  if (first_launch) {
+    // Contention may make atomics many times slower, which one thread did not see.
+    const int64_t tried = begin + (end - begin) / kTriedPart / unit * unit;
+    if (better_alone || shared < kTryPartFrom || tried == begin) {
+      return RunEither(better_alone, ctx, begin, end, threads, unit);
+    }
+    RunEither(/*by_one=*/false, ctx, begin, tried, threads, unit);
+    if (HasFailed(ctx)) return;
+    const int64_t rest = end - tried;
+    return RunEither(
+        together_cost.measured() && alone_cost.Estimate(rest) <= together_cost.Estimate(rest), ctx,
+        tried, end, threads, unit);
+  }
   const double other = std::max(by_one, shared);
   // In long loops, measure only the last iterations, which reuse what the first ones allocated.
   const bool part = other >= kTryPartFrom;

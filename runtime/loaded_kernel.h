@@ -115,8 +115,9 @@ class LoadedKernel {
     void RunEither(bool by_one, const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                    int64_t unit) const;
     // False, having done nothing, if another launch is inside the gate.
-    bool RunAlone(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
-                  int64_t unit) const;
+    bool RunAlone(const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) const;
+    // Measures a few iterations of each variant; returns the first one that is left.
+    int64_t TryVariants(const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) const;
     // With `run`: shared, or on the caller.
     void RunShared(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                    int64_t unit) const;

@@ -449,6 +449,22 @@ TEST(LoadedKernelTest, ASlowStartDoesNotDecide) {
   EXPECT_GT(calls_alone, kLaunches / 2);
 }
 
+// What the first iterations of the first launch have shown decides about its others.
+TEST(LoadedKernelTest, TheFirstLaunchGoesOnWithTheFasterVariant) {
+  constexpr int64_t kIterations = 6'400;
+  for (const bool alone_is_slow : {false, true}) {
+    KernelInfo info = TestInfo();
+    auto* task = AddRange(&info, alone_is_slow ? "counted" : "counted_not", kIterations, 1000);
+    task->alone_symbol = alone_is_slow ? "counted_not" : "counted";
+    info.arguments.emplace_back();
+    auto kernel = Load(info);
+    int64_t counted = 0;
+    const uint64_t argument = reinterpret_cast<uint64_t>(&counted);
+    kernel->Launch(&argument, nullptr, {nullptr, 2});
+    EXPECT_GT(counted, kIterations * 9 / 10) << alone_is_slow;
+  }
+}
+
 TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
   KernelInfo info = TestInfo();
   AddRange(&info, "bump", 10, 1)->alone_symbol = "absent";

@@ -115,6 +115,16 @@ void contended_alone(const KilnContext* c, int64_t begin, int64_t end, int32_t t
   if (++*(int64_t*)c->arguments[0] <= 2) spin(10000);
 }
 
+/* A microsecond each; arguments[0] counts them. The other takes twenty and counts nothing. */
+void counted(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  spin(end - begin);
+  __atomic_fetch_add((int64_t*)c->arguments[0], end - begin, __ATOMIC_RELAXED);
+}
+
+void counted_not(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {
+  spin(20 * (end - begin));
+}
+
 void nothing(const KilnContext* c, int64_t begin, int64_t end, int32_t thread) {}
 
 /* Trees: arguments[0] is the root's cell, a pointer SNode's container; arguments[1] the nodes,
