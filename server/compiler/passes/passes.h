@@ -19,6 +19,7 @@ std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 std::unique_ptr<mlir::Pass> CreateOffloadPass();
 // Offloaded level.
 std::unique_ptr<mlir::Pass> CreateReducePass();
+std::unique_ptr<mlir::Pass> CreateReductionFormPass();
 std::unique_ptr<mlir::Pass> CreatePairAtomicsPass();
 
 // One stage of the pipeline: its name in reports and on kiln-opt's command line.

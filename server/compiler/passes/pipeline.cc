@@ -55,6 +55,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"reduce", CreateReducePass},
       {"promote-locals", CreatePromoteLocalsPass},
       {"cse", mlir::createCSEPass},
+      // Before the code generator, after all that adds or removes carried values.
+      {"reduction-form", CreateReductionFormPass},
       // Last: pairs are of atomics that follow each other in the code as it is emitted.
       {"pair-atomics", CreatePairAtomicsPass},
   };
