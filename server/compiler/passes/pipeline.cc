@@ -51,6 +51,10 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
       {"offload", CreateOffloadPass},
+      // Before `reduce`: a reduction without its guard is one of each iteration.
+      {"narrow-bounds", CreateNarrowBoundsPass},
+      {"canonicalize", mlir::createCanonicalizerPass},
+      {"simplify-control", CreateSimplifyControlPass},
       // Accumulators are locals until the second promotion.
       {"reduce", CreateReducePass},
       {"promote-locals", CreatePromoteLocalsPass},
