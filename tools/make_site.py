@@ -24,6 +24,7 @@ PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 # The menu. Pages that are not in it are reached by links.
 MENU = {
     "Kiln": "index.md",
+    "Packages": "docs/install.md",
     "Language": "docs/language",
     "Gradients": "docs/gradients.md",
     "Modules": "docs/modules.md",
