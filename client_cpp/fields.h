@@ -85,7 +85,8 @@ class DenseField {
   std::shared_ptr<DenseField> grad_, dual_;
 };
 
-// The descriptor of an array of `ndim` axes whose shape is given at launch.
+// The descriptor of an array of `ndim` axes whose shape is given at launch. Its memory must not
+// overlap that of other parameters, unless CompileSettings::aliases names them.
 proto::Storage ArrayStorage(proto::Scalar scalar, int ndim);
 
 // A dense field seen as scalars of type T. Cheap to copy; copies share memory.

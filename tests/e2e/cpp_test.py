@@ -7,8 +7,13 @@ import pytest
 
 from tests.conftest import ROOT
 
-PROGRAMS = ("examples/cpp:saxpy", "examples/cpp:throw", "tests/e2e/cpp:gradients")
-SAXPY, THROW, GRADIENTS = (f".kiln/bazel-bin/{name.replace(':', '/')}" for name in PROGRAMS)
+PROGRAMS = (
+    *("examples/cpp:saxpy", "examples/cpp:throw", "examples/cpp:mpm88"),
+    *("tests/e2e/cpp:gradients", "tests/e2e/cpp:dsl"),
+)
+SAXPY, THROW, MPM88, GRADIENTS, DSL = (
+    f".kiln/bazel-bin/{name.replace(':', '/')}" for name in PROGRAMS
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,3 +92,33 @@ def test_throw_learns_through_daemon_disk_and_private_worker(kiln, other, tmp_pa
 @pytest.mark.parametrize("server", ["", "off"])
 def test_gradients(kiln, server):
     assert "[  PASSED  ]" in output(kiln, GRADIENTS, KILN_SERVER=server)
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_kernels_written_in_cpp(kiln, server):
+    assert "[  PASSED  ]" in output(kiln, DSL, KILN_SERVER=server)
+
+
+def test_the_same_kernel_in_cpp_and_python_has_one_key(kiln, tmp_path):
+    program = tmp_path / "saxpy.py"
+    program.write_text("""
+import kiln as ti
+ti.init()
+@ti.kernel
+def saxpy(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), a: ti.f32):
+    for i in x:
+        y[i] = a * x[i] + y[i]
+x, y = ti.ndarray(ti.f32, 8), ti.ndarray(ti.f32, 8)
+saxpy(x, y, 2.0)
+""")
+    kiln("run", str(program))
+    keys = [e["key"] for e in json.loads(kiln("cache", "list", "--json").stdout)["entries"]]
+    told = [line.split() for line in output(kiln, DSL).splitlines() if line.startswith("KEY ")]
+    assert [name for _, name, _ in told] == ["saxpy"]
+    assert told[0][2] in keys
+
+
+def test_mpm88_in_cpp(kiln):
+    assert output(kiln, MPM88) == output(kiln, MPM88)
+    x, y = (float(n) for n in output(kiln, MPM88).split("(")[1].rstrip(")\n").split(", "))
+    assert 0.3 < x < 0.7 and 0.1 < y < 0.4, "in the box, and lower than at first"

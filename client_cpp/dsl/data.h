@@ -1,0 +1,134 @@
+// Memory that kernels use: arrays, which are arguments, and fields, which kernels name.
+#ifndef KILN_CLIENT_CPP_DSL_DATA_H_
+#define KILN_CLIENT_CPP_DSL_DATA_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "client_cpp/dsl/error.h"
+#include "client_cpp/dsl/values.h"
+
+namespace kiln::dsl {
+
+// A parameter of a kernel that is an array in C order, of T and N axes. Its shape is that of the
+// argument: memory of the program, which the kernel reads and writes in place.
+//
+//   Kernel scale("scale", [](Array<float, 1> x, Value<float> by) {
+//     ForEach(x, [&](Int i) { x[i] *= by; });
+//   });
+//   std::vector<float> numbers(1000, 1);
+//   scale(numbers, 2.0f);
+template <typename T, std::size_t N>
+class Array {
+ public:
+  static constexpr std::size_t kAxes = N;
+  explicit Array(ParamId param) : param_(param) {}
+
+  template <typename... Indices>
+  Ref<T> operator()(Indices... indices) const {
+    static_assert(sizeof...(Indices) == N, "as many indices as axes");
+    return At({Index(indices)...});
+  }
+  Ref<T> operator[](Index index) const {
+    static_assert(N == 1, "x(i, j) for several axes");
+    return At({index});
+  }
+  // The extent along an axis, in kernels.
+  Expr<std::int32_t> shape(int axis) const {
+    return Expr<std::int32_t>(Trace::Current().Shape(param_, axis));
+  }
+  ParamId param() const { return param_; }
+
+ private:
+  Ref<T> At(const std::array<Index, N>& indices) const {
+    std::vector<NodeNumber> nodes;
+    for (const Index& index : indices) nodes.push_back(index.node);
+    if constexpr (N > 0) Trace::Current().SetPlace(indices[0].place);
+    return Ref<T>(param_, std::move(nodes));
+  }
+  ParamId param_;
+};
+
+// A parameter of a kernel that is a number, vector or matrix.
+template <typename T>
+class Value : public Expr<T> {
+ public:
+  explicit Value(ParamId param) : Expr<T>(Trace::Current().Param(param)) {}
+};
+
+// An argument for Array<T, N>: memory in C order, which the launch uses.
+template <typename T, std::size_t N>
+struct Memory {
+  Memory(T* data, const std::array<std::uint64_t, N>& shape) : data(data), shape(shape) {}
+  template <typename Vector,
+            typename = std::enable_if_t<std::is_same_v<
+                std::remove_reference_t<decltype(*std::declval<Vector&>().data())>, T>>>
+  Memory(Vector& vector) : data(vector.data()), shape{vector.size()} {  // NOLINT: as its memory
+    static_assert(N == 1, "an array of several axes: Memory<T, N>(data, {n, m})");
+  }
+  T* data;
+  std::array<std::uint64_t, N> shape;
+};
+
+namespace detail {
+// Null, with the reason, if there is no such field.
+std::shared_ptr<DenseField> MakeField(ValueType element, const std::uint64_t* shape, int axes,
+                                      Failure* failure);
+void* DataOf(const DenseField& field);
+}  // namespace detail
+
+// A dense zeroed field. Kernels that use it have it among their arguments; copies share its memory.
+//
+//   Field<Vec<float, 2>, 1> place({1000});
+//   place.at(3) = {0.5f, 0.25f};                                        // in the program
+//   Kernel fall("fall", [&] { ForEach(place, [&](Int i) { place[i] -= ...; }); });   // in kernels
+template <typename T, std::size_t N>
+class Field {
+ public:
+  static constexpr std::size_t kAxes = N;
+
+  // Throws Error for impossible shapes, and if the system refuses memory.
+  explicit Field(const std::array<std::uint64_t, N>& shape) : shape_(shape) {
+    Failure failure;
+    dense_ = detail::MakeField(Facts<T>::kType, shape.data(), static_cast<int>(N), &failure);
+    if (dense_ == nullptr) throw Error(failure);
+  }
+
+  // --- In the program. Indices are not checked.
+  const std::array<std::uint64_t, N>& shape() const { return shape_; }
+  T* data() const { return static_cast<T*>(detail::DataOf(*dense_)); }
+  std::uint64_t size() const {
+    std::uint64_t size = 1;
+    for (std::uint64_t extent : shape_) size *= extent;
+    return size;
+  }
+  template <typename... Integers>
+  T& at(Integers... indices) const {
+    static_assert(sizeof...(Integers) == N, "as many indices as axes");
+    std::uint64_t position = 0;
+    std::size_t axis = 0;
+    ((position = position * shape_[axis++] + static_cast<std::uint64_t>(indices)), ...);
+    return data()[position];
+  }
+
+  // --- In kernels
+  template <typename... Indices>
+  Ref<T> operator()(Indices... indices) const {
+    return Array<T, N>(param())(indices...);
+  }
+  Ref<T> operator[](Index index) const { return Array<T, N>(param())[index]; }
+  ParamId param() const { return Trace::Current().UseField(dense_); }
+
+ private:
+  std::array<std::uint64_t, N> shape_;
+  std::shared_ptr<DenseField> dense_;
+};
+
+}  // namespace kiln::dsl
+
+#endif  // KILN_CLIENT_CPP_DSL_DATA_H_

@@ -1,0 +1,166 @@
+// Kernels: C++ functions of values of kernels, traced once and compiled, or fetched from a cache.
+#ifndef KILN_CLIENT_CPP_DSL_KERNEL_H_
+#define KILN_CLIENT_CPP_DSL_KERNEL_H_
+
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "client_cpp/dsl/data.h"
+#include "client_cpp/dsl/error.h"
+#include "client_cpp/dsl/program.h"
+
+namespace kiln::dsl {
+
+namespace detail {
+
+constexpr int kInvalidArgument = 3;  // absl::StatusCode
+
+// What a parameter of the traced function is in the kernel, and what a launch gives for it.
+template <typename P>
+struct Parameter;
+template <typename T>
+struct Parameter<Value<T>> {
+  using Argument = const T&;
+  static ParamId Add() { return Trace::Current().AddValue(Facts<T>::kType); }
+  static void Set(Program* program, ParamId param, const T& value) {
+    using S = ScalarIn<T>;
+    S numbers[Facts<T>::kCount];
+    static_assert(sizeof numbers == sizeof value);
+    std::memcpy(numbers, &value, sizeof value);
+    for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
+      if constexpr (std::is_floating_point_v<S>) {
+        program->SetFloat(param, i, numbers[i]);
+      } else {
+        program->SetInteger(param, i, static_cast<std::int64_t>(numbers[i]));
+      }
+    }
+  }
+};
+template <typename T, std::size_t N>
+struct Parameter<Array<T, N>> {
+  using Argument = const Memory<T, N>&;
+  static ParamId Add() { return Trace::Current().AddArray(Facts<T>::kType, N); }
+  static void Set(Program* program, ParamId param, const Memory<T, N>& memory) {
+    std::uint64_t size = 1;
+    for (std::uint64_t extent : memory.shape) size *= extent;
+    if (memory.data == nullptr && size > 0) {
+      throw Error({kInvalidArgument, "argument " + std::to_string(param.number()) +
+                                         ": no memory for an array of " + std::to_string(size) +
+                                         " elements"});
+    }
+    program->SetArray(param, memory.data, memory.shape.data(), N);
+  }
+};
+
+template <typename R>
+struct Result {
+  using Type = typename R::Of;
+  static void Return(const R& value) {
+    Trace::Current().Return({Expr<Type>(value).node()}, {Facts<Type>::kType});
+  }
+};
+
+template <typename>
+struct Signature;
+template <typename F, typename R, typename... Params>
+struct Signature<R (F::*)(Params...) const> {
+  using Returns = R;
+  using Parameters = std::tuple<std::decay_t<Params>...>;
+};
+
+}  // namespace detail
+
+// Signature: of the traced function, which runs once, in the constructor. Its parameters are
+// Value<T> and Array<T, N>; the fields that it names are arguments, too. It returns nothing, or a
+// value.
+//
+//   Kernel saxpy("saxpy", [](Array<float, 1> x, Array<float, 1> y, Value<float> a) {
+//     ForEach(x, [&](Int i) { y[i] = a * x[i] + y[i]; });
+//   });
+//   saxpy(xs, ys, 2.0f);
+//
+// The constructor throws Error, for what is wrong in the kernel; so do launches that fail. One
+// object is for one thread at a time.
+template <typename Returns, typename... Params>
+class KernelOf {
+ public:
+  template <typename Function>
+  KernelOf(const std::string& name, const Function& function) {
+    Trace trace;
+    AddParams(std::index_sequence_for<Params...>());
+    Run(function, std::index_sequence_for<Params...>());
+    Check(program_.Compile(name, &trace));
+  }
+
+  // Launches the kernel, and returns when it has ended, what it returns.
+  auto operator()(typename detail::Parameter<Params>::Argument... arguments) {
+    SetAll(std::index_sequence_for<Params...>(), arguments...);
+    Check(program_.Run());
+    if constexpr (!std::is_void_v<Returns>) {
+      using T = typename detail::Result<Returns>::Type;
+      using S = ScalarIn<T>;
+      T value;
+      S numbers[Facts<T>::kCount];
+      for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
+        const std::uint64_t slot = program_.result(static_cast<int>(i));
+        std::memcpy(&numbers[i], &slot, sizeof(S));
+      }
+      std::memcpy(&value, numbers, sizeof value);
+      return value;
+    }
+  }
+
+  const Program& program() const { return program_; }
+
+ private:
+  static void Check(const Failure& failure) {
+    if (failure.code != 0) throw Error(failure);
+  }
+  template <std::size_t... I>
+  void AddParams(std::index_sequence<I...>) {
+    ((params_[I] = detail::Parameter<Params>::Add()), ...);
+  }
+  template <typename Function, std::size_t... I>
+  void Run(const Function& function, std::index_sequence<I...>) {
+    if constexpr (std::is_void_v<Returns>) {
+      function(Params(params_[I])...);
+    } else {
+      detail::Result<Returns>::Return(function(Params(params_[I])...));
+    }
+  }
+  template <std::size_t... I, typename... Arguments>
+  void SetAll(std::index_sequence<I...>, const Arguments&... arguments) {
+    (detail::Parameter<Params>::Set(&program_, params_[I], arguments), ...);
+  }
+
+  ParamId params_[sizeof...(Params) + 1];
+  Program program_;
+};
+
+namespace detail {
+template <typename Returns, typename Tuple>
+struct KernelType;
+template <typename Returns, typename... Params>
+struct KernelType<Returns, std::tuple<Params...>> {
+  using Type = KernelOf<Returns, Params...>;
+};
+template <typename Function>
+using SignatureOf = Signature<decltype(&Function::operator())>;
+template <typename Function>
+using KernelFor = typename KernelType<typename SignatureOf<Function>::Returns,
+                                      typename SignatureOf<Function>::Parameters>::Type;
+}  // namespace detail
+
+template <typename Function>
+class Kernel : public detail::KernelFor<Function> {
+ public:
+  Kernel(const std::string& name, const Function& function)
+      : detail::KernelFor<Function>(name, function) {}
+};
+
+}  // namespace kiln::dsl
+
+#endif  // KILN_CLIENT_CPP_DSL_KERNEL_H_

@@ -1,0 +1,100 @@
+// The types of values in kernels, as C++ types: numbers, Vec and Mat.
+#ifndef KILN_CLIENT_CPP_DSL_TYPES_H_
+#define KILN_CLIENT_CPP_DSL_TYPES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "client_cpp/dsl/trace.h"
+
+namespace kiln::dsl {
+
+template <typename T, std::size_t N>
+using Vec = std::array<T, N>;
+template <typename T, std::size_t N, std::size_t M>
+using Mat = std::array<std::array<T, M>, N>;  // by row
+
+template <typename T>
+constexpr SlotScalar SlotScalarOf() {
+  if constexpr (std::is_same_v<T, bool>) return SlotScalar::kU1;
+  if constexpr (std::is_same_v<T, std::int8_t>) return SlotScalar::kI8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return SlotScalar::kI16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return SlotScalar::kI32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return SlotScalar::kI64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return SlotScalar::kU8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return SlotScalar::kU16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return SlotScalar::kU32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return SlotScalar::kU64;
+  if constexpr (std::is_same_v<T, float>) return SlotScalar::kF32;
+  if constexpr (std::is_same_v<T, double>) return SlotScalar::kF64;
+  return SlotScalar::kNone;
+}
+
+// Scalar: of the numbers. Row: what one index gives. With<S>: the same shape of other numbers.
+template <typename T>
+struct Facts {
+  static_assert(SlotScalarOf<T>() != SlotScalar::kNone, "no type of the language");
+  using Scalar = T;
+  template <typename S>
+  using With = S;
+  static constexpr ValueType kType = {SlotScalarOf<T>(), 0, 0};
+  static constexpr bool kIsScalar = true;
+  static constexpr std::uint32_t kCount = 1;
+};
+template <typename T, std::size_t N>
+struct Facts<std::array<T, N>> {
+  using Scalar = T;
+  template <typename S>
+  using With = std::array<S, N>;
+  static constexpr ValueType kType = {SlotScalarOf<T>(), N, 0};
+  static constexpr bool kIsScalar = false;
+  static constexpr std::uint32_t kCount = N;
+};
+template <typename T, std::size_t N, std::size_t M>
+struct Facts<std::array<std::array<T, M>, N>> {
+  using Scalar = T;
+  template <typename S>
+  using With = std::array<std::array<S, M>, N>;
+  static constexpr ValueType kType = {SlotScalarOf<T>(), N, M};
+  static constexpr bool kIsScalar = false;
+  static constexpr std::uint32_t kCount = N * M;
+};
+template <typename T>
+using ScalarIn = typename Facts<T>::Scalar;
+
+// The language's promotion: a float rather than an integer, then the wider type, then unsigned.
+template <typename A, typename B>
+constexpr auto PromotedScalar() {
+  if constexpr (std::is_same_v<A, bool> && std::is_same_v<B, bool>) {
+    return std::int32_t{};
+  } else if constexpr (std::is_floating_point_v<A> != std::is_floating_point_v<B>) {
+    return std::conditional_t<std::is_floating_point_v<A>, A, B>{};
+  } else if constexpr (sizeof(A) != sizeof(B)) {
+    return std::conditional_t<(sizeof(A) > sizeof(B)), A, B>{};
+  } else if constexpr (std::is_same_v<A, bool> || std::is_same_v<B, bool>) {
+    return std::conditional_t<std::is_same_v<A, bool>, B, A>{};
+  } else {
+    return std::conditional_t<std::is_unsigned_v<A>, A, B>{};
+  }
+}
+
+// Of the shapes of two operands: a scalar takes the other's.
+template <typename A, typename B>
+constexpr bool kShapesFit =
+    Facts<A>::kIsScalar || Facts<B>::kIsScalar ||
+    std::is_same_v<typename Facts<A>::template With<bool>, typename Facts<B>::template With<bool>>;
+template <typename A, typename B, typename S>
+using Shaped =
+    typename std::conditional_t<Facts<A>::kIsScalar, Facts<B>, Facts<A>>::template With<S>;
+
+template <typename A, typename B>
+using Promoted = Shaped<A, B, decltype(PromotedScalar<ScalarIn<A>, ScalarIn<B>>())>;
+template <typename A>
+using FloatOf = typename Facts<A>::template With<
+    std::conditional_t<std::is_floating_point_v<ScalarIn<A>>, ScalarIn<A>, float>>;
+
+}  // namespace kiln::dsl
+
+#endif  // KILN_CLIENT_CPP_DSL_TYPES_H_

@@ -1,0 +1,423 @@
+// Values and variables of kernels.
+//
+//   Expr<T>  a value. `Expr v = x[i]` is what x[i] was then.
+//   Ref<T>   a place in memory, as x[i] is. Reads where it is used: `auto v = x[i]` is an alias.
+//   Var<T>   a variable of the kernel. `Var<float> s = 0;` makes one, assignments change it.
+//
+// C++ numbers in expressions are constants. As in the language, one of floating type takes the
+// other operand's type if that is floating, and is an f32 otherwise; an integer is an i32.
+//
+// `+=` and its like on places are atomic, as in the language. `&&` and `||` compute both sides.
+#ifndef KILN_CLIENT_CPP_DSL_VALUES_H_
+#define KILN_CLIENT_CPP_DSL_VALUES_H_
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "client_cpp/dsl/types.h"
+
+namespace kiln::dsl {
+
+template <typename T>
+class Expr;
+template <typename T>
+class Ref;
+
+struct Operand {};  // the base of what operators take
+
+// The type of an operand's value; C++ numbers are their own.
+template <typename A, typename = void>
+struct ValueIn {
+  using Type = void;
+};
+template <typename A>
+struct ValueIn<A, std::enable_if_t<std::is_base_of_v<Operand, A>>> {
+  using Type = typename A::Of;
+};
+template <typename A>
+struct ValueIn<A, std::enable_if_t<std::is_arithmetic_v<A>>> {
+  using Type = A;
+};
+template <typename A>
+constexpr bool kIsOperand = std::is_base_of_v<Operand, A>;
+template <typename A, typename B>
+constexpr bool kAreOperands = (kIsOperand<A> && (kIsOperand<B> || std::is_arithmetic_v<B>)) ||
+                              (kIsOperand<B> && std::is_arithmetic_v<A>);
+
+// The type of a C++ number beside an operand whose numbers are S.
+template <typename Number, typename S>
+using ConstantType = std::conditional_t<
+    std::is_floating_point_v<Number>, std::conditional_t<std::is_floating_point_v<S>, S, float>,
+    std::conditional_t<std::is_same_v<Number, bool> || sizeof(Number) == 8, Number, std::int32_t>>;
+template <typename A, typename B>
+using TypeBeside = typename std::conditional_t<
+    kIsOperand<A>, ValueIn<A>, ValueIn<ConstantType<A, ScalarIn<typename ValueIn<B>::Type>>>>::Type;
+// Constants are looked at only if they are numbers.
+template <typename A, typename B, bool kBoth = kIsOperand<A> && kIsOperand<B>,
+          bool kA = kIsOperand<A>>
+struct Pair;
+template <typename A, typename B>
+struct Pair<A, B, true, true> {
+  using First = typename A::Of;
+  using Second = typename B::Of;
+};
+template <typename A, typename B>
+struct Pair<A, B, false, true> {
+  using First = typename A::Of;
+  using Second = ConstantType<B, ScalarIn<First>>;
+};
+template <typename A, typename B>
+struct Pair<A, B, false, false> {
+  using Second = typename B::Of;
+  using First = ConstantType<A, ScalarIn<Second>>;
+};
+
+template <typename T>
+NodeNumber ConstantNode(T number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Trace::Current().Float(number, SlotScalarOf<T>());
+  } else {
+    return Trace::Current().Integer(static_cast<std::int64_t>(number), SlotScalarOf<T>());
+  }
+}
+
+template <typename>
+constexpr bool kNever = false;
+
+// A place in an index or an assignment, with the line of the program that says it.
+struct Index;
+
+template <typename T>
+class Expr : public Operand {
+ public:
+  using Of = T;  // the type of the value
+
+  explicit Expr(NodeNumber node) : node_(node) {}
+  Expr(const Ref<T>& place);  // NOLINT: what a place holds
+  // A constant.
+  template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  Expr(Number number)  // NOLINT: constants are values
+      : node_(ConstantNode(static_cast<ScalarIn<T>>(number))) {
+    static_assert(Facts<T>::kIsScalar, "a number is no vector: use Vector(...)");
+    static_assert(std::is_floating_point_v<T> || !std::is_floating_point_v<Number>,
+                  "a fraction for an integer: use Cast<...>(...)");
+  }
+  Expr(const Expr&) = default;
+  // A value does not change: Var<T> does.
+  Expr& operator=(const Expr&) = delete;
+
+  NodeNumber node() const { return node_; }
+
+  // Of a vector (one index) or matrix (two).
+  template <typename... Indices>
+  Expr<ScalarIn<T>> operator()(Indices... indices) const {
+    static_assert(sizeof...(Indices) == (Facts<T>::kType.columns > 0 ? 2 : 1), "as many as axes");
+    return Expr<ScalarIn<T>>(
+        Trace::Current().Extract(node_, {Expr<std::int32_t>(indices).node()...}));
+  }
+  template <typename I>
+  Expr<ScalarIn<T>> operator[](I index) const {
+    return (*this)(index);
+  }
+
+  template <typename B, typename = std::enable_if_t<std::is_same_v<B, bool>>>
+  explicit operator B() const {
+    static_assert(kNever<T>, "a value of a kernel is no condition of C++: use If(condition, ...)");
+    return false;
+  }
+
+ private:
+  NodeNumber node_;
+};
+
+// The value of an operand as type T; of numbers, a constant.
+template <typename T, typename A>
+Expr<T> ValueOf(const A& operand) {
+  if constexpr (kIsOperand<A>) {
+    return Expr<typename A::Of>(operand);
+  } else {
+    return Expr<T>(operand);
+  }
+}
+
+struct Index {
+  template <typename I, typename = std::enable_if_t<kIsOperand<I> || std::is_integral_v<I>>>
+  Index(const I& index, const char* file = __builtin_FILE(),  // NOLINT: indices of all kinds
+        int line = __builtin_LINE())
+      : place{file, line}, node(NodeOf(index)) {}
+
+  template <typename I>
+  static NodeNumber NodeOf(const I& index) {
+    if constexpr (kIsOperand<I>) {
+      static_assert(std::is_integral_v<typename I::Of>, "an index is an integer");
+      return Expr<typename I::Of>(index).node();
+    } else {
+      return Expr<std::int32_t>(index).node();
+    }
+  }
+
+  Place place;
+  NodeNumber node;
+};
+
+template <typename T>
+class Ref : public Operand {
+ public:
+  using Of = T;  // the type of the value
+
+  explicit Ref(NodeNumber address) : address_(address) {}
+  // Of an array or field. Its address is computed where it is used, so that the order of a kernel's
+  // operations does not depend on the order in which a compiler computes operands.
+  Ref(ParamId storage, std::vector<NodeNumber> indices)
+      : storage_(storage), indices_(std::move(indices)), is_global_(true) {}
+  Ref(const Ref&) = default;  // the same place
+
+  // A value, with the line that assigns it.
+  struct Given {
+    template <typename A, typename = std::enable_if_t<kIsOperand<A> || std::is_arithmetic_v<A>>>
+    Given(const A& value, const char* file = __builtin_FILE(),  // NOLINT: values of all kinds
+          int line = __builtin_LINE())
+        : place{file, line}, node(NodeOf(value)) {}
+    template <typename A>
+    static NodeNumber NodeOf(const A& value) {
+      if constexpr (kIsOperand<A>) {
+        static_assert(kShapesFit<T, typename A::Of>, "a value of another shape");
+        return Expr<typename A::Of>(value).node();
+      } else {
+        return Expr<ScalarIn<T>>(value).node();
+      }
+    }
+    Place place;
+    NodeNumber node;
+  };
+
+  // All of these return nothing: an assignment is no value.
+  void operator=(const Given& value) { Store(value); }       // NOLINT
+  void operator=(const Ref& other) { Store(Given(other)); }  // NOLINT
+  void operator+=(const Given& value) { Update("atomic_add", value); }
+  void operator-=(const Given& value) { Update("atomic_sub", value); }
+  void operator*=(const Given& value) { Update("atomic_mul", value); }
+  void operator&=(const Given& value) { Update("atomic_and", value); }
+  void operator|=(const Given& value) { Update("atomic_or", value); }
+  void operator^=(const Given& value) { Update("atomic_xor", value); }
+
+  // The place of one number of a vector (one index) or matrix (two).
+  template <typename... Indices>
+  Ref<ScalarIn<T>> operator()(Indices... indices) const {
+    static_assert(sizeof...(Indices) == (Facts<T>::kType.columns > 0 ? 2 : 1), "as many as axes");
+    return Ref<ScalarIn<T>>(Trace::Current().Element(address(), {Index(indices).node...}));
+  }
+  template <typename I>
+  Ref<ScalarIn<T>> operator[](I index) const {
+    return (*this)(index);
+  }
+
+  NodeNumber address() const {
+    return is_global_ ? Trace::Current().Global(storage_, indices_) : address_;
+  }
+
+ private:
+  void Store(const Given& value) {
+    Trace::Current().SetPlace(value.place);
+    Trace::Current().Store(address(), value.node);
+  }
+  void Update(const char* op, const Given& value) {
+    Trace::Current().SetPlace(value.place);
+    Trace::Current().Atomic(op, address(), value.node);
+  }
+
+  NodeNumber address_;
+  ParamId storage_;
+  std::vector<NodeNumber> indices_;
+  bool is_global_ = false;
+};
+
+template <typename T>
+Expr<T>::Expr(const Ref<T>& place) : node_(Trace::Current().Load(place.address())) {}
+
+template <typename T>
+class Var : public Ref<T> {
+ public:
+  template <typename A, typename = std::enable_if_t<kIsOperand<A> || std::is_arithmetic_v<A>>>
+  Var(const A& init, const char* file = __builtin_FILE(),  // NOLINT: as a variable of C++
+      int line = __builtin_LINE())
+      : Ref<T>(Make(init, {file, line})) {}
+  Var(const Var& other, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : Ref<T>(Make(static_cast<const Ref<T>&>(other), {file, line})) {}
+
+  using Ref<T>::operator=;
+  // Not const: values that are assigned must not become variables first.
+  void operator=(Var& other) { Ref<T>::operator=(other); }  // NOLINT: see Ref
+
+ private:
+  template <typename A>
+  static NodeNumber Make(const A& init, Place place) {
+    Trace::Current().SetPlace(place);
+    return Trace::Current().Local(Ref<T>::Given::NodeOf(init), Facts<T>::kType);
+  }
+};
+
+// --- Operators and functions, by their name in the language and the rule of their result
+
+// Calls of the language's binary op with operands of the same kernel, or a C++ number.
+template <typename R, typename A, typename B>
+Expr<R> BinaryOp(const char* op, const A& a, const B& b) {
+  using Types = Pair<A, B>;
+  static_assert(kShapesFit<typename Types::First, typename Types::Second>,
+                "vectors and matrices of different shapes");
+  const NodeNumber first = ValueOf<typename Types::First>(a).node();
+  const NodeNumber second = ValueOf<typename Types::Second>(b).node();
+  return Expr<R>(Trace::Current().Binary(op, first, second, Facts<R>::kType));
+}
+
+template <typename A, typename B>
+using PromotedPair = Promoted<typename Pair<A, B>::First, typename Pair<A, B>::Second>;
+template <typename A, typename B>
+using TruthPair = Shaped<typename Pair<A, B>::First, typename Pair<A, B>::Second, bool>;
+template <typename A, typename B>
+using FirstOf = typename Pair<A, B>::First;
+template <typename A, typename B>
+using FloatPair = FloatOf<PromotedPair<A, B>>;
+
+#define KILN_DSL_BINARY(name, op, Result)                                            \
+  template <typename A, typename B, typename = std::enable_if_t<kAreOperands<A, B>>> \
+  auto name(const A& a, const B& b) {                                                \
+    return BinaryOp<Result<A, B>>(op, a, b);                                         \
+  }
+KILN_DSL_BINARY(operator+, "add", PromotedPair)
+KILN_DSL_BINARY(operator-, "sub", PromotedPair)
+KILN_DSL_BINARY(operator*, "mul", PromotedPair)
+KILN_DSL_BINARY(operator/, "truediv", FloatPair)  // of integers, too; FloorDiv rounds down
+KILN_DSL_BINARY(operator%, "mod", PromotedPair)   // of the divisor's sign
+KILN_DSL_BINARY(FloorDiv, "floordiv", PromotedPair)
+KILN_DSL_BINARY(operator&, "bit_and", PromotedPair)
+KILN_DSL_BINARY(operator|, "bit_or", PromotedPair)
+KILN_DSL_BINARY(operator^, "bit_xor", PromotedPair)
+KILN_DSL_BINARY(operator<<, "shl", FirstOf)
+KILN_DSL_BINARY(operator>>, "shr", FirstOf)
+KILN_DSL_BINARY(operator<, "cmp_lt", TruthPair)
+KILN_DSL_BINARY(operator<=, "cmp_le", TruthPair)
+KILN_DSL_BINARY(operator>, "cmp_gt", TruthPair)
+KILN_DSL_BINARY(operator>=, "cmp_ge", TruthPair)
+KILN_DSL_BINARY(operator==, "cmp_eq", TruthPair)
+KILN_DSL_BINARY(operator!=, "cmp_ne", TruthPair)
+KILN_DSL_BINARY(operator&&, "logical_and", TruthPair)
+KILN_DSL_BINARY(operator||, "logical_or", TruthPair)
+KILN_DSL_BINARY(Min, "min", PromotedPair)
+KILN_DSL_BINARY(Max, "max", PromotedPair)
+KILN_DSL_BINARY(Pow, "pow", PromotedPair)
+KILN_DSL_BINARY(Atan2, "atan2", FloatPair)
+#undef KILN_DSL_BINARY
+
+template <typename A>
+using SameAs = A;
+template <typename A>
+using TruthOf = typename Facts<A>::template With<bool>;
+template <typename A>
+using IntOf = typename Facts<A>::template With<std::int32_t>;
+
+#define KILN_DSL_UNARY(name, op, Result)                            \
+  template <typename A, typename = std::enable_if_t<kIsOperand<A>>> \
+  auto name(const A& a) {                                           \
+    using R = Result<typename A::Of>;                               \
+    const NodeNumber x = Expr<typename A::Of>(a).node();            \
+    return Expr<R>(Trace::Current().Unary(op, x, Facts<R>::kType)); \
+  }
+KILN_DSL_UNARY(operator-, "neg", SameAs)
+KILN_DSL_UNARY(operator~, "bit_not", SameAs)
+KILN_DSL_UNARY(operator!, "logical_not", TruthOf)
+KILN_DSL_UNARY(Abs, "abs", SameAs)
+KILN_DSL_UNARY(Sqrt, "sqrt", FloatOf)
+KILN_DSL_UNARY(Rsqrt, "rsqrt", FloatOf)
+KILN_DSL_UNARY(Sin, "sin", FloatOf)
+KILN_DSL_UNARY(Cos, "cos", FloatOf)
+KILN_DSL_UNARY(Tan, "tan", FloatOf)
+KILN_DSL_UNARY(Asin, "asin", FloatOf)
+KILN_DSL_UNARY(Acos, "acos", FloatOf)
+KILN_DSL_UNARY(Tanh, "tanh", FloatOf)
+KILN_DSL_UNARY(Exp, "exp", FloatOf)
+KILN_DSL_UNARY(Log, "log", FloatOf)
+KILN_DSL_UNARY(Floor, "floor", FloatOf)
+KILN_DSL_UNARY(Ceil, "ceil", FloatOf)
+KILN_DSL_UNARY(Round, "round", FloatOf)
+KILN_DSL_UNARY(IsNan, "isnan", TruthOf)
+KILN_DSL_UNARY(IsInf, "isinf", TruthOf)
+KILN_DSL_UNARY(Popcount, "popcnt", IntOf)
+#undef KILN_DSL_UNARY
+
+// `x` as numbers of type S, converted as C++ converts.
+template <typename S, typename A>
+auto Cast(const A& x) {
+  using R = typename Facts<typename A::Of>::template With<S>;
+  return Expr<R>(Trace::Current().Cast(Expr<typename A::Of>(x).node(), Facts<R>::kType));
+}
+
+// `a` where the condition holds, otherwise `b`; both are computed.
+template <typename C, typename A, typename B>
+auto Select(const C& condition, const A& a, const B& b) {
+  using Types = Pair<A, B>;
+  using R = PromotedPair<A, B>;
+  return Expr<R>(Trace::Current().Select(
+      Expr<typename C::Of>(condition).node(), ValueOf<typename Types::First>(a).node(),
+      ValueOf<typename Types::Second>(b).node(), Facts<R>::kType));
+}
+
+// A vector of numbers: Vector<float>(x[i], 0, 1).
+template <typename S, typename... Elements>
+auto Vector(const Elements&... elements) {
+  using R = Vec<S, sizeof...(Elements)>;
+  return Expr<R>(Trace::Current().Tensor({ValueOf<S>(elements).node()...}, Facts<R>::kType));
+}
+// A matrix of N rows: Matrix<float, 2>(a, b, c, d).
+template <typename S, std::size_t N, typename... Elements>
+auto Matrix(const Elements&... elements) {
+  static_assert(sizeof...(Elements) % N == 0, "rows of the same length");
+  using R = Mat<S, N, sizeof...(Elements) / N>;
+  return Expr<R>(Trace::Current().Tensor({ValueOf<S>(elements).node()...}, Facts<R>::kType));
+}
+
+namespace detail {
+template <typename A, typename B>
+struct Product;
+template <typename S, std::size_t N, std::size_t K, std::size_t M>
+struct Product<Mat<S, N, K>, Mat<S, K, M>> {
+  using Type = Mat<S, N, M>;
+};
+template <typename S, std::size_t N, std::size_t K>
+struct Product<Mat<S, N, K>, Vec<S, K>> {
+  using Type = Vec<S, N>;
+};
+}  // namespace detail
+
+// The product of two matrices, or of a matrix and a vector.
+template <typename A, typename B>
+auto MatMul(const A& a, const B& b) {
+  using R = typename detail::Product<typename A::Of, typename B::Of>::Type;
+  const NodeNumber first = Expr<typename A::Of>(a).node();
+  const NodeNumber second = Expr<typename B::Of>(b).node();
+  return Expr<R>(Trace::Current().Binary("matmul", first, second, Facts<R>::kType));
+}
+
+// A random number: in [0, 1) for floats, any for integers.
+template <typename S>
+Expr<S> Random() {
+  return Expr<S>(Trace::Current().Random(SlotScalarOf<S>()));
+}
+
+// Atomic updates; each returns what was there before.
+#define KILN_DSL_ATOMIC(name, op)                                             \
+  template <typename T>                                                       \
+  Expr<T> name(const Ref<T>& place, const typename Ref<T>::Given& value) {    \
+    Trace::Current().SetPlace(value.place);                                   \
+    return Expr<T>(Trace::Current().Atomic(op, place.address(), value.node)); \
+  }
+KILN_DSL_ATOMIC(AtomicAdd, "atomic_add")
+KILN_DSL_ATOMIC(AtomicSub, "atomic_sub")
+KILN_DSL_ATOMIC(AtomicMin, "atomic_min")
+KILN_DSL_ATOMIC(AtomicMax, "atomic_max")
+#undef KILN_DSL_ATOMIC
+
+}  // namespace kiln::dsl
+
+#endif  // KILN_CLIENT_CPP_DSL_VALUES_H_
