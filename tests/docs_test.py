@@ -120,7 +120,7 @@ def complete(text):
 def compiles(language, text):
     """The compiler's complaints; empty if there are none."""
     command = [*COMPILERS[language], "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
-    command += ["-fsyntax-only", f"-I{ROOT / 'libkiln' / 'include'}", "-"]
+    command += ["-fsyntax-only", f"-I{ROOT / 'libkiln' / 'include'}", f"-I{ROOT}", "-"]
     return subprocess.run(command, input=complete(text), capture_output=True, text=True).stderr
 
 
@@ -162,7 +162,7 @@ if __name__ != "__main__":
 
     def test_links():
         for path in FILES:
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            for target in re.findall(r"[^\[]\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
     def test_the_chart_shows_the_latest_results():

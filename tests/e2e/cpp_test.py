@@ -112,7 +112,7 @@ x, y = ti.ndarray(ti.f32, 8), ti.ndarray(ti.f32, 8)
 saxpy(x, y, 2.0)
 """)
     kiln("run", str(program))
-    keys = [e["key"] for e in json.loads(kiln("cache", "list", "--json").stdout)["entries"]]
+    keys = [entry["key"] for entry in json.loads(kiln("cache", "list", "--json").stdout)]
     told = [line.split() for line in output(kiln, DSL).splitlines() if line.startswith("KEY ")]
     assert [name for _, name, _ in told] == ["saxpy"]
     assert told[0][2] in keys
