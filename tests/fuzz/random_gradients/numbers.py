@@ -94,6 +94,8 @@ class Number:
         if isinstance(other, int):
             return Number(self.value**other, (self, other * self.value ** (other - 1)))
         other = number(other)
+        if self.value <= 0:  # as a shifted input may make it
+            raise Undecided
         value = self.value**other.value
         slopes = value * other.value / self.value, value * math.log(self.value)
         return Number(value, (self, slopes[0]), (other, slopes[1]))
