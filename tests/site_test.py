@@ -3,12 +3,14 @@
 import importlib.util
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = ROOT / "tools" / "make_site.py"
 
 
 def tool():
+    sys.path.insert(0, str(TOOL.parent))  # for its own imports
     spec = importlib.util.spec_from_file_location("make_site", TOOL)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -20,6 +22,9 @@ def test_the_site_builds(tmp_path):
     assert done.returncode == 0, done.stderr
     pages = {str(page.relative_to(tmp_path / "site")) for page in tmp_path.rglob("*.html")}
     assert {"index.html", "docs/language/data.html", "SECURITY.html"} <= pages
+    api = tmp_path / "site" / "docs" / "api"
+    assert "ti.graph.GraphBuilder" in (api / "ti.graph.html").read_text()
+    assert "kiln_context_new" in (api / "kiln.h.html").read_text()
     # Sources are shown as text.
     assert (tmp_path / "site" / "examples" / "cpp" / "saxpy.cc.txt").exists()
 

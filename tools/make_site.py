@@ -3,8 +3,8 @@
 
     tools/make_site.py FOLDER
 
-Writes README.md, the pages beside it, docs/ and the files to which they link. Needs mkdocs
-(Debian's). Ends with status 1 if a link leads nowhere.
+Writes README.md, the pages beside it, docs/, the files to which they link, and the API reference.
+Needs mkdocs (Debian's). Ends with status 1 if a link leads nowhere.
 """
 
 import html.parser
@@ -17,10 +17,12 @@ import sys
 import tempfile
 import urllib.parse
 
+import api_reference
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+API = "docs/api"  # made, not written: see api_reference.py
 # The menu. Pages that are not in it are reached by links.
 MENU = {
     "Kiln": "index.md",
@@ -29,6 +31,7 @@ MENU = {
     "Gradients": "docs/gradients.md",
     "Modules": "docs/modules.md",
     "C++": "docs/cpp.md",
+    "API": API,
     "Servers": "docs/operations.md",
     "Taichi's programs": ["docs/compatibility.md", "docs/differences.md"],
     "Performance": "docs/performance.md",
@@ -82,6 +85,8 @@ class Collector:
 def menu():
     found = []
     for title, pages in MENU.items():
+        if pages == API:
+            pages = list(api_reference.pages())
         if isinstance(pages, str) and (ROOT / pages).is_dir():
             names = sorted(file.name for file in (ROOT / pages).glob("*.md"))
             names.sort(key=lambda name: name != "README.md")
@@ -158,6 +163,9 @@ def main():
             collector.add(page)
         for file in sorted((ROOT / "docs").rglob("*.md")):
             collector.add(str(file.relative_to(ROOT)))
+        for page, text in api_reference.pages().items():
+            (pathlib.Path(folder) / page).parent.mkdir(parents=True, exist_ok=True)
+            (pathlib.Path(folder) / page).write_text(text)
         if not build(pathlib.Path(folder), out):
             sys.exit(1)
     (out / "404.html").unlink()  # for servers; its links need a site at the root of one

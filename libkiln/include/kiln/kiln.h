@@ -7,8 +7,10 @@
  *   if (kiln_module_open(context, "sim.kiln", NULL, &module) != KILN_OK) ...
  *   if (kiln_world_new(module, NULL, &world) != KILN_OK) ...
  *   const kiln_arg args[] = {kiln_float(1e-4)};
- *   if (kiln_launch(kiln_module_kernel(module, "substep"), world, args, 1, NULL, NULL) != KILN_OK)
- * ... kiln_world_free(world); kiln_module_free(module); kiln_context_free(context);
+ *   kiln_launch(kiln_module_kernel(module, "substep"), world, args, 1, NULL, NULL);
+ *   kiln_world_free(world);
+ *   kiln_module_free(module);
+ *   kiln_context_free(context);
  *
  * The library reads no environment variable, prints nothing, installs no handler of signals, forks
  * or exits, and starts no thread before the first loop that is worth sharing. Nothing is global:

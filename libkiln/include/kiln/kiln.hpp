@@ -495,8 +495,8 @@ auto raw_of(const Shared<Handle>& handle) noexcept {
  *
  *   kiln::ContextOptions options;
  *   options.max_threads = 4;
- *   options.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout);
- * }; kiln::Context context = kiln::Context::create(std::move(options));
+ *   options.print = [](std::string_view text) { std::cout << text; };
+ *   kiln::Context context = kiln::Context::create(std::move(options));
  */
 class Context {
  public:
