@@ -47,6 +47,7 @@ class Array {
  private:
   Ref<T> At(const std::array<Index, N>& indices) const {
     std::vector<NodeNumber> nodes;
+    nodes.reserve(N);
     for (const Index& index : indices) nodes.push_back(index.node);
     if constexpr (N > 0) Trace::Current().SetPlace(indices[0].place);
     return Ref<T>(param_, std::move(nodes));

@@ -234,6 +234,7 @@ void Trace::Continue() {
 
 void Trace::Return(const std::vector<NodeNumber>& values, const std::vector<ValueType>& types) {
   std::vector<TypeId> ids;
+  ids.reserve(types.size());
   for (const ValueType& type : types) ids.push_back(impl_->TypeFor(type));
   impl_->builder.SetReturnTypes(ids);
   impl_->Check([&] { return impl_->builder.Return(values); });

@@ -9,11 +9,11 @@
 namespace kiln {
 
 std::string ProgramIn(const std::string& folder, absl::string_view name) {
-  const std::string own = absl::StrCat(folder, "/", name);
+  std::string own = absl::StrCat(folder, "/", name);
   if (access(own.c_str(), X_OK) == 0) return own;
   // site-packages/kiln/bin and site-packages/kiln_compiler/bin
   const auto packages = std::filesystem::path(folder).parent_path().parent_path();
-  const std::string other = absl::StrCat((packages / "kiln_compiler/bin").string(), "/", name);
+  std::string other = absl::StrCat((packages / "kiln_compiler/bin").string(), "/", name);
   return access(other.c_str(), X_OK) == 0 ? other : own;
 }
 

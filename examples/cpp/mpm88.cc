@@ -7,7 +7,7 @@
 
 #include "client_cpp/dsl/dsl.h"
 
-using namespace kiln::dsl;
+using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): a program, no library
 using V = Vec<float, 2>;
 
 constexpr int kParticles = 9000, kNodes = 128, kWall = 3;
@@ -34,8 +34,9 @@ int main(int argc, char** argv) {
   Field<V, 2> momentum({kNodes, kNodes});  // after the nodes' loop: the node's velocity
   Field<float, 2> mass({kNodes, kNodes});
   for (int p = 0; p < kParticles; ++p) {
-    const float blob = static_cast<float>(p * 3 / kParticles), odd = blob == 1 ? 1 : 0;
-    const float x = static_cast<float>(p % 50) / 50, y = static_cast<float>(p % 3000 / 50) / 60;
+    const int block = p / 3000, row = p % 3000 / 50, column = p % 50;
+    const float blob = static_cast<float>(block), odd = block == 1 ? 1 : 0;
+    const float x = static_cast<float>(column) / 50, y = static_cast<float>(row) / 60;
     position.at(p) = {0.12f + 0.28f * blob + 0.2f * x,
                       0.15f + 0.22f * odd + 0.1f * blob + 0.2f * y};
     velocity.at(p) = {0.6f - 0.6f * blob, 0};

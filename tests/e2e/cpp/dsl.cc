@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace kiln::dsl;
+using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): as programs do
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
