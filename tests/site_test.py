@@ -26,7 +26,7 @@ def test_the_site_builds(tmp_path):
     assert "ti.graph.GraphBuilder" in (api / "ti.graph.html").read_text()
     assert "kiln_context_new" in (api / "kiln.h.html").read_text()
     # Sources are shown as text.
-    assert (tmp_path / "site" / "examples" / "cpp" / "saxpy.cc.txt").exists()
+    assert (tmp_path / "site" / "examples" / "cpp" / "throw.cc.txt").exists()
 
 
 def test_broken_links_are_found(tmp_path):
