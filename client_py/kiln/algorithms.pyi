@@ -24,11 +24,16 @@ class PrefixSumExecutor:
         """
     sorting_length: Any
 def parallel_sort(keys: Any, values: Any = None) -> Any:
-    """Sorts a field of one axis in place, in ascending order.
+    """Sorts a field in place, in ascending order.
 
-    keys: a field of numbers. values: a field of the same length, whose elements move with their
-    keys. The sort is Batcher's odd-even merge network; each pass compares all its pairs in
-    parallel. It is not stable, but every run gives equal keys the same order.
+    keys: a field of numbers, of one axis. values: a field of the same length, also of vectors,
+    matrices or structs, whose elements move with their keys. Equal keys keep their order; -0.0
+    comes before 0.0, and NaNs come last. Raises TypeError for what is no such field, ValueError for
+    other shapes.
+
+    The sort is by digits, from the last to the first (Knuth, The Art of Computer Programming,
+    5.2.5). It takes memory for two copies of the keys, and with values for two i32 an element and a
+    copy of the values.
 
         keys = ti.field(ti.i32, shape=4)
         keys.from_numpy(np.array([3, 1, 2, 0], np.int32))

@@ -90,20 +90,89 @@ def test_scoped_and_memory_profiler(profiled, ti, capsys):
 # --- algorithms
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 64, 1000, 4097])
-@pytest.mark.parametrize("dtype", ["i32", "f32", "u8", "i64", "f64"])
+@pytest.mark.parametrize("n", [1, 2, 5000, 70_001])
+@pytest.mark.parametrize("dtype", "i8 i16 i32 i64 u8 u16 u32 u64 u1 f16 f32 f64".split())
 def test_parallel_sort(ti, dtype, n):
     random = np.random.default_rng(n)
     keys, values = ti.field(getattr(ti, dtype), n), ti.field(ti.i32, n)
-    data = random.integers(0, 200, n).astype(keys.dtype.numpy_name)
+    kind = np.dtype(keys.dtype.numpy_name)
+    if kind.kind == "f":
+        data = random.normal(size=n).astype(kind)
+        for value in (np.nan, np.inf, -np.inf, 0.0, -7.0):
+            data[random.integers(0, n, n // 9)] = value
+    else:
+        least, most = (0, 1) if dtype == "u1" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        data = random.integers(least, most, n, dtype=kind, endpoint=True)
+        data[: n // 2] = random.integers(0, 2, n // 2)
     keys.from_numpy(data)
     values.from_numpy(np.arange(n, dtype=np.int32))
     ti.algorithms.parallel_sort(keys, values)
-    np.testing.assert_array_equal(keys.to_numpy(), np.sort(data))
-    np.testing.assert_array_equal(data[values.to_numpy()], np.sort(data))
+    order = np.argsort(data, kind="stable")
+    np.testing.assert_array_equal(keys.to_numpy(), data[order])
+    np.testing.assert_array_equal(values.to_numpy(), order)
     keys.from_numpy(data)
     ti.algorithms.parallel_sort(keys)
-    np.testing.assert_array_equal(keys.to_numpy(), np.sort(data))
+    np.testing.assert_array_equal(keys.to_numpy(), data[order])
+
+
+def test_parallel_sort_of_zeros_with_signs(ti):
+    keys, values = ti.field(ti.f32, 4), ti.field(ti.i32, 4)
+    for i, key in enumerate((0.0, -0.0, 0.0, -0.0)):
+        keys[i], values[i] = key, i
+    ti.algorithms.parallel_sort(keys, values)
+    assert np.signbit(keys.to_numpy()).tolist() == [True, True, False, False]
+    assert values.to_numpy().tolist() == [1, 3, 0, 2]
+
+
+def test_parallel_sort_moves_all_kinds_of_values(ti):
+    n = 5000
+    data = np.random.default_rng(3).integers(-50, 50, n, dtype=np.int32)
+    order = np.argsort(data, kind="stable")
+    keys = ti.field(ti.i32, n)
+    structs = ti.types.struct(a=ti.f32, v=ti.math.vec3, k=ti.i64).field(shape=n)
+    structs.a.from_numpy(np.arange(n, dtype=np.float32))
+    structs.v.from_numpy(np.arange(3 * n, dtype=np.float32).reshape(n, 3))
+    structs.k.from_numpy(-np.arange(n))
+    keys.from_numpy(data)
+    ti.algorithms.parallel_sort(keys, structs)
+    assert (structs.a.to_numpy() == order).all() and (structs.k.to_numpy() == -order).all()
+    assert (structs.v.to_numpy()[:, 2] == 3 * order + 2).all()
+    matrices = ti.Matrix.field(2, 3, ti.f64, shape=n)
+    matrices.from_numpy(np.arange(6.0 * n).reshape(n, 2, 3))
+    keys.from_numpy(data)
+    ti.algorithms.parallel_sort(keys, matrices)
+    assert (matrices.to_numpy()[:, 1, 2] == 6 * order + 5).all()
+
+
+def test_parallel_sort_of_quantised_and_sparse_fields(ti):
+    n = 1000
+    data = np.random.default_rng(4).integers(-50, 50, n)
+    order = np.argsort(data, kind="stable")
+    small = ti.types.quant.int(bits=10, signed=True)
+    fraction = ti.types.quant.fixed(bits=10, signed=True, max_value=64.0)
+    keys, values, sparse = ti.field(small), ti.field(fraction), ti.field(ti.f32)
+    word = ti.BitpackedFields(max_num_bits=32)
+    word.place(keys, values)
+    ti.root.dense(ti.i, n).place(word)
+    ti.root.pointer(ti.i, n // 100).dense(ti.i, 100).place(sparse)
+    for i in range(n):
+        keys[i], values[i], sparse[i] = data[i], data[i] / 2, data[i]
+    ti.algorithms.parallel_sort(keys, values)
+    ti.algorithms.parallel_sort(sparse)
+    assert (keys.to_numpy() == data[order]).all() and (sparse.to_numpy() == data[order]).all()
+    np.testing.assert_allclose(values.to_numpy(), data[order] / 2, atol=0.13)
+
+
+def test_parallel_sort_names_what_it_cannot_sort(ti):
+    sort, keys = ti.algorithms.parallel_sort, ti.field(ti.i32, 3)
+    with pytest.raises(ValueError, match=r"one axis, not of shape \(3, 3\)"):
+        sort(ti.field(ti.i32, (3, 3)))
+    with pytest.raises(ValueError, match=r"have shape \(4,\), the keys have \(3,\)"):
+        sort(keys, ti.field(ti.i32, 4))
+    with pytest.raises(TypeError, match="field of numbers, not MatrixField"):
+        sort(ti.Vector.field(2, ti.i32, 3))
+    with pytest.raises(TypeError, match="must be a field, not ndarray"):
+        sort(keys, np.zeros(3))
 
 
 def test_parallel_sort_with_offsets(ti):
