@@ -12,6 +12,10 @@ constexpr std::array<std::string_view, 4> kCpuTexts = {"x86-64", "x86-64-v2", "x
 constexpr uint32_t kFirstCompiledLevel = 2;
 
 constexpr std::string_view kCudaPrefix = "sm_";
+constexpr std::string_view kPtxPrefix = "compute_";
+// What both LLVM 19 (PTX, up to 90) and the toolkit's linker (machine code) know.
+constexpr std::array<uint32_t, 11> kCudaArchs = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+constexpr uint32_t kMostVirtualArch = 90;
 
 // "90", "100": two or three digits that start with no zero.
 std::optional<uint32_t> ParseArch(std::string_view digits) {
@@ -23,15 +27,40 @@ std::optional<uint32_t> ParseArch(std::string_view digits) {
   return arch;
 }
 
+std::string TextsOf(const std::vector<Target>& targets) {
+  std::string texts;
+  for (const Target target : targets) {
+    if (!texts.empty()) texts += ", ";
+    texts += target.text();
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::optional<Target> Target::Parse(std::string_view text) {
   if (text == "x86-64-v1") return Cpu(1);
   const auto* const at = std::find(kCpuTexts.begin(), kCpuTexts.end(), text);
   if (at != kCpuTexts.end()) return Cpu(static_cast<uint32_t>(at - kCpuTexts.begin() + 1));
-  if (text.substr(0, kCudaPrefix.size()) != kCudaPrefix) return {};
-  const std::optional<uint32_t> arch = ParseArch(text.substr(kCudaPrefix.size()));
-  return arch.has_value() ? std::optional<Target>(Cuda(*arch)) : std::nullopt;
+  for (const std::string_view prefix : {kCudaPrefix, kPtxPrefix}) {
+    if (text.substr(0, prefix.size()) != prefix) continue;
+    const std::optional<uint32_t> arch = ParseArch(text.substr(prefix.size()));
+    if (!arch.has_value()) return {};
+    return prefix == kPtxPrefix ? CudaPtx(*arch) : Cuda(*arch);
+  }
+  return {};
+}
+
+uint32_t Target::virtual_arch() const {
+  return ptx_only_ ? level_ : std::min(level_, kMostVirtualArch);
+}
+
+bool Target::Runs(Target code) const {
+  if (device_ != code.device_ || empty() || code.level_ > level_) return false;
+  if (device_ == Device::kCpu) return true;
+  // A device is known by its own level; PTX alone is none.
+  if (ptx_only_) return *this == code;
+  return code.ptx_only_ || code.level_ / 10 == level_ / 10;
 }
 
 std::string Target::text() const {
@@ -39,7 +68,7 @@ std::string Target::text() const {
     case Device::kCpu:
       return std::string(kCpuTexts[level_ - 1]);
     case Device::kCuda:
-      return std::string(kCudaPrefix) + std::to_string(level_);
+      return std::string(ptx_only_ ? kPtxPrefix : kCudaPrefix) + std::to_string(level_);
     case Device::kNone:
       break;
   }
@@ -57,13 +86,19 @@ const std::vector<Target>& CompiledTargets() {
   return *targets;
 }
 
-std::string CompiledTargetTexts() {
-  std::string texts;
-  for (const Target target : CompiledTargets()) {
-    if (!texts.empty()) texts += ", ";
-    texts += target.text();
-  }
-  return texts;
+const std::vector<Target>& CompiledCudaTargets() {
+  static const auto* const targets = [] {
+    auto* all = new std::vector<Target>;
+    for (const uint32_t arch : kCudaArchs) all->push_back(Target::Cuda(arch));
+    for (const uint32_t arch : kCudaArchs) {
+      if (arch <= kMostVirtualArch) all->push_back(Target::CudaPtx(arch));
+    }
+    return all;
+  }();
+  return *targets;
 }
+
+std::string CompiledTargetTexts() { return TextsOf(CompiledTargets()); }
+std::string CompiledCudaTargetTexts() { return TextsOf(CompiledCudaTargets()); }
 
 }  // namespace kiln
