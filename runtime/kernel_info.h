@@ -37,6 +37,7 @@ struct TaskInfo {
   std::string finish_symbol;   // combines partial results; empty: none
   uint32_t partial_bytes = 0;  // of one piece
   uint64_t grain = 0;          // the least number of iterations per piece
+  uint32_t block_dim = 0;      // threads of a block, on CUDA
 };
 
 // One 8-byte slot of the argument buffer (common/unit/argument_layout.h).
@@ -53,6 +54,7 @@ struct ArgumentSlot {
 using LibraryVersions = std::vector<std::pair<std::string, std::string>>;
 
 struct KernelInfo {
+  std::string name;  // of the kernel, for messages
   Target target;
   LibraryVersions needs;  // or newer
   uint64_t runtime_abi = 0;

@@ -392,6 +392,7 @@ void LoadedKernel::RunOnTree(const BoundTask& task, KilnContext* ctx, int max_th
 
 bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results,
                           const LaunchOptions& options) const {
+  if (device_code_ != nullptr) return device_code_->Launch(arguments, results, options);
   const LaunchHooks* const hooks = options.hooks;
   Launched launched{hooks, options.executor};
   // The caller's flag, if there is one, so that Ctrl-C can end the launch from a signal handler.

@@ -46,6 +46,15 @@ struct LaunchOptions {
   std::optional<uint64_t> random;
 };
 
+// The code of a kernel on a device other than the CPU. Thread-safe.
+class DeviceCode {
+ public:
+  virtual ~DeviceCode() = default;
+  // As LoadedKernel::Launch.
+  virtual bool Launch(const uint64_t* arguments, uint64_t* results,
+                      const LaunchOptions& options) const = 0;
+};
+
 // Immutable once loaded; launches from several threads are safe.
 class LoadedKernel {
  public:
@@ -65,7 +74,13 @@ class LoadedKernel {
       std::shared_ptr<const void> owner, KernelInfo info,
       const std::function<void*(const std::string& symbol)>& find);
 
+  // Of another device.
+  static std::shared_ptr<const LoadedKernel> OnDevice(std::unique_ptr<const DeviceCode> code,
+                                                      KernelInfo info);
+
   const KernelInfo& info() const { return info_; }
+  // Whether launches are those of another device than the CPU: its addresses are not the host's.
+  bool is_on_device() const { return device_code_ != nullptr; }
 
   // Runs all tasks in order and returns when they are done. `arguments` has info().arguments.size()
   // slots, `results` info().results.size(). Returns false if a check failed (after calling the hook
@@ -145,7 +160,8 @@ class LoadedKernel {
 
   KernelInfo info_;
   std::vector<BoundTask> tasks_;
-  std::shared_ptr<const void> owner_;  // keeps the code mapped
+  std::shared_ptr<const void> owner_;              // keeps the code mapped
+  std::unique_ptr<const DeviceCode> device_code_;  // null: the CPU's
 };
 
 }  // namespace kiln

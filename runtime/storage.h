@@ -1,4 +1,4 @@
-// Memory of fields: zeroed, aligned, returned to the system when destroyed.
+// Memory of fields and ndarrays: zeroed, aligned, returned when destroyed.
 #ifndef KILN_RUNTIME_STORAGE_H_
 #define KILN_RUNTIME_STORAGE_H_
 
@@ -10,21 +10,39 @@
 
 namespace kiln {
 
-// Memory of a device; freed when destroyed. Movable by pointer only; reading the address is
+// What the host is about to do with memory of a device. kOverwrite writes every byte, so that no
+// byte has to come from the device first.
+enum class HostAccess : uint8_t { kRead, kWrite, kOverwrite };
+
+// Memory of a device; freed when destroyed. Movable by pointer only; reading the addresses is
 // thread-safe.
+//
+// The host uses the memory at host(). For a device with memory of its own that is a mirror, and
+// Touch comes before each use of it; what the host has at host() after the next launch is outdated.
 class Buffer {
  public:
   virtual ~Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   uint8_t* data() const { return data_; }  // the device's address
+  uint8_t* host() const { return host_; }
   uint64_t size() const { return size_; }
+  bool is_mirrored() const { return host_ != data_; }
+
+  // Brings `bytes` at host() + `offset` up to date for the host. Requires: they are inside.
+  // Thread-safe. Fails if the device does.
+  virtual Result<> Touch(uint64_t /*offset*/, uint64_t /*bytes*/, HostAccess /*access*/) {
+    return {};
+  }
+  // Hands what the host has written over to the device, before a launch. Thread-safe.
+  virtual Result<> HandOver() { return {}; }
 
  protected:
-  Buffer(uint8_t* data, uint64_t size) : data_(data), size_(size) {}
+  Buffer(uint8_t* data, uint8_t* host, uint64_t size) : data_(data), host_(host), size_(size) {}
 
  private:
   uint8_t* const data_;
+  uint8_t* const host_;
   const uint64_t size_;
 };
 
@@ -37,7 +55,7 @@ class RootBuffer final : public Buffer {
   ~RootBuffer() override;
 
  private:
-  RootBuffer(uint8_t* data, uint64_t size) : Buffer(data, size) {}
+  RootBuffer(uint8_t* data, uint64_t size) : Buffer(data, data, size) {}
 };
 
 }  // namespace kiln

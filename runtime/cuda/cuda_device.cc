@@ -1,0 +1,185 @@
+#include "runtime/cuda/cuda_device.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "runtime/cuda/cuda_kernel.h"
+#include "runtime/cuda/mirrored_buffer.h"
+
+namespace kiln {
+namespace {
+
+using cuda::Address;
+
+// So many launches are named when the device fails.
+constexpr size_t kNamedLaunches = 8;
+
+// Another thread's work of ours, or another library, may have made another context current.
+thread_local cuda::Context current_context = nullptr;
+
+}  // namespace
+
+const Result<CudaDevice*>& CudaDevice::Get() {
+  // Never destroyed: the driver ends before static destructors run.
+  static const auto* const device = new Result<CudaDevice*>(Make());
+  return *device;
+}
+
+Result<CudaDevice*> CudaDevice::Make() {
+  const Result<const cuda::Driver*>& found = cuda::TheDriver();
+  if (!found.ok()) return found.error();
+  const cuda::Driver& driver = **found;
+  ForkGeneration::Watch();
+  int count = 0;
+  cuda::Code code = driver.DeviceGetCount(&count);
+  if (code != cuda::kSuccess || count == 0) {
+    return driver.ErrorOf(code == cuda::kSuccess ? cuda::kNoDevice : code, "no CUDA device");
+  }
+  cuda::DeviceNumber number;
+  cuda::Context context;
+  code = driver.DeviceGet(&number, 0);
+  if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, number);
+  if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
+  return new CudaDevice(driver, number, context);
+}
+
+CudaDevice::CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context)
+    : driver_(driver), context_(context) {
+  const auto attribute = [&](int which) {
+    int value = 0;
+    driver_.DeviceGetAttribute(&value, which, number);
+    return static_cast<uint32_t>(std::max(value, 0));
+  };
+  arch_ = attribute(cuda::kComputeCapabilityMajor) * 10 + attribute(cuda::kComputeCapabilityMinor);
+  multiprocessors_ = std::max(attribute(cuda::kMultiprocessorCount), 1u);
+  char name[256] = {};
+  driver_.DeviceGetName(name, sizeof name - 1, number);
+  name_ = name;
+}
+
+Result<> CudaDevice::Enter() {
+  if (generation_ != ForkGeneration::Get()) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "this process was forked from one that uses CUDA, where CUDA does not work: start "
+                 "processes with multiprocessing's 'spawn', or fork before ti.init()"};
+  }
+  if (current_context == context_) return {};
+  const cuda::Code code = driver_.ContextSetCurrent(context_);
+  if (code != cuda::kSuccess) return driver_.ErrorOf(code, "no CUDA context");
+  current_context = context_;
+  return {};
+}
+
+void CudaDevice::NoteLaunch(const std::shared_ptr<const std::string>& kernel) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (launched_.size() < kNamedLaunches) {
+    launched_.push_back(kernel);
+  } else {
+    launched_[num_launched_ % kNamedLaunches] = kernel;
+  }
+  ++num_launched_;
+}
+
+Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
+  Error error = driver_.ErrorOf(code, what);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (num_launched_ == 0) return error;
+  std::vector<std::string> names;
+  for (const auto& kernel : launched_) {
+    if (std::find(names.begin(), names.end(), *kernel) == names.end()) names.push_back(*kernel);
+  }
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
+  error.text += names.size() == 1 && num_launched_ <= kNamedLaunches
+                    ? ", in kernel " + list
+                    : ", in a kernel launched since the last ti.sync(); the last ones are " + list +
+                          " (debug=True checks indices)";
+  return error;
+}
+
+Result<> CudaDevice::Wait() {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  const cuda::Code code = driver_.ContextSynchronize();
+  if (code != cuda::kSuccess) return ErrorOf(code, "the CUDA device failed");
+  const std::lock_guard<std::mutex> lock(mutex_);
+  launched_.clear();
+  num_launched_ = 0;
+  return std::exchange(kept_, Result<>());
+}
+
+void CudaDevice::Keep(const Result<>& done) {
+  if (done.ok()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (kept_.ok()) kept_ = done;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadFile(const std::string& path,
+                                                                 KernelInfo info) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::kUnavailable, "cannot read " + path};
+  const std::string payload{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return LoadBytes(payload, std::move(info), {});
+}
+
+Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
+    std::string_view payload, KernelInfo info, const std::vector<std::string>& /*directories*/) {
+  return LoadCudaKernel(this, payload, std::move(info));
+}
+
+Result<std::unique_ptr<Buffer>> CudaDevice::Allocate(uint64_t bytes) {
+  Result<std::unique_ptr<MirroredBuffer>> buffer = MirroredBuffer::Allocate(this, bytes);
+  if (!buffer.ok()) return buffer.error();
+  return std::unique_ptr<Buffer>(*std::move(buffer));
+}
+
+void CudaDevice::CopyIn(uint8_t* to, const void* from, uint64_t bytes) {
+  if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  const cuda::Code code = driver_.CopyIn(reinterpret_cast<Address>(to), from, bytes);
+  if (code != cuda::kSuccess) Keep(ErrorOf(code, "a copy to the CUDA device failed"));
+}
+
+void CudaDevice::CopyOut(void* to, const uint8_t* from, uint64_t bytes) {
+  if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  const cuda::Code code = driver_.CopyOut(to, reinterpret_cast<Address>(from), bytes);
+  if (code != cuda::kSuccess) Keep(ErrorOf(code, "a copy from the CUDA device failed"));
+}
+
+void CudaDevice::Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) {
+  if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  const auto address = reinterpret_cast<Address>(at);
+  const auto word = [value](auto made) {
+    std::memcpy(&made, value, sizeof made);
+    return made;
+  };
+  cuda::Code code = cuda::kSuccess;
+  if (value_bytes == 1) {
+    code = driver_.Set8(address, word(uint8_t{}), count, nullptr);
+  } else if (value_bytes == 2) {
+    code = driver_.Set16(address, word(uint16_t{}), count, nullptr);
+  } else if (value_bytes == 4) {
+    code = driver_.Set32(address, word(uint32_t{}), count, nullptr);
+  } else if (const uint64_t both = word(uint64_t{}); both == 0) {
+    code = driver_.Set8(address, 0, count * 8, nullptr);
+  } else {
+    // The driver has no fill of eight bytes: the host makes them.
+    const std::vector<uint64_t> words(count, both);
+    code = driver_.CopyIn(address, words.data(), count * 8);
+  }
+  if (code != cuda::kSuccess) Keep(ErrorOf(code, "a fill on the CUDA device failed"));
+}
+
+void CudaDevice::Synchronize() { Keep(Wait()); }
+
+Device::Event CudaDevice::Record() {
+  Synchronize();
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return {int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
+}
+
+}  // namespace kiln

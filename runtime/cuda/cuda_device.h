@@ -1,0 +1,77 @@
+// A CUDA device: its context, its memory, and the order of its work.
+#ifndef KILN_RUNTIME_CUDA_CUDA_DEVICE_H_
+#define KILN_RUNTIME_CUDA_CUDA_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/device.h"
+#include "runtime/fork_lock.h"
+
+namespace kiln {
+
+// Works in the device's primary context, which other CUDA libraries of the process share: their
+// addresses are ours. All work goes to the legacy default stream, as theirs does by default, so
+// that the order between them is that of the program.
+class CudaDevice final : public Device {
+ public:
+  // The first device that the driver lists (CUDA_VISIBLE_DEVICES orders them); made once.
+  // FailedPrecondition says why there is none.
+  static const Result<CudaDevice*>& Get();
+
+  const cuda::Driver& driver() const { return driver_; }
+  uint32_t multiprocessors() const { return multiprocessors_; }
+  const std::string& name() const { return name_; }
+
+  // Before each use of the driver: makes the context the calling thread's. FailedPrecondition in a
+  // process that was forked after the context was made: CUDA does not work there.
+  Result<> Enter();
+  // Returns when all work is done. A kernel's failure shows here (or in any later call) and cannot
+  // be attributed: the error names the kernels launched since the last synchronisation.
+  Result<> Wait();
+  // Notes a launch, for Wait's errors.
+  void NoteLaunch(const std::shared_ptr<const std::string>& kernel);
+  // `code` as an error of `what`, with the launches that may have caused it.
+  Error ErrorOf(cuda::Code code, const std::string& what);
+
+  // --- Device. A copy or fill that fails shows in the next Wait.
+  Target target() const override { return Target::Cuda(arch_); }
+  Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
+                                                       KernelInfo info) override;
+  Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
+      std::string_view payload, KernelInfo info,
+      const std::vector<std::string>& directories) override;
+  Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override;
+  void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override;
+  void CopyOut(void* to, const uint8_t* from, uint64_t bytes) override;
+  void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) override;
+  void Synchronize() override;
+  Event Record() override;
+
+ private:
+  CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context);
+  static Result<CudaDevice*> Make();
+  // Keeps the first failure of a call that cannot return it.
+  void Keep(const Result<>& done);
+
+  const cuda::Driver& driver_;
+  const cuda::Context context_;
+  const uint32_t generation_ = ForkGeneration::Get();  // of the process that made the context
+  uint32_t arch_ = 0;                                  // 90 for sm_90
+  uint32_t multiprocessors_ = 1;
+  std::string name_;
+  std::mutex mutex_;  // of the members below
+  // The last launches since the last synchronisation.
+  std::vector<std::shared_ptr<const std::string>> launched_;
+  uint64_t num_launched_ = 0;
+  Result<> kept_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_CUDA_CUDA_DEVICE_H_

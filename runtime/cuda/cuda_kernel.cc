@@ -1,0 +1,327 @@
+#include "runtime/cuda/cuda_kernel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/artifact/cuda_payload.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda_abi.h"
+#include "runtime/cuda_abi_digest.h"
+#include "runtime/random.h"
+
+namespace kiln {
+namespace {
+
+using cuda::Address;
+
+constexpr uint64_t kMaxSlots = 500;  // of 4,352 bytes of parameters that every driver takes
+constexpr uint64_t kPrintBytes = uint64_t{1} << 20;
+constexpr uint32_t kDefaultBlock = 128;
+// Of loops whose length the host does not know. Their threads take several iterations each.
+constexpr uint64_t kBlocksPerMultiprocessor = 16;
+constexpr uint64_t kMaxBlocks = 0x7fffffff;
+
+// Memory of the host that the device writes during a launch: reports, then the results.
+class Scratch {
+ public:
+  static Result<std::unique_ptr<Scratch>> Make(CudaDevice* device, uint64_t print_bytes,
+                                               uint64_t num_results) {
+    auto scratch = std::make_unique<Scratch>(device);
+    scratch->results_at_ = sizeof(KilnCudaReports) + print_bytes;
+    const uint64_t bytes = scratch->results_at_ + num_results * sizeof(uint64_t);
+    const cuda::Driver& driver = device->driver();
+    cuda::Code code =
+        driver.HostAlloc(&scratch->memory_, bytes, cuda::kHostPortable | cuda::kHostDeviceMap);
+    if (code == cuda::kSuccess) {
+      code = driver.HostGetDevicePointer(&scratch->address_, scratch->memory_, 0);
+    }
+    if (code != cuda::kSuccess) return device->ErrorOf(code, "no memory for a launch's results");
+    std::memset(scratch->memory_, 0, bytes);
+    scratch->reports().print_capacity = print_bytes;
+    return scratch;
+  }
+  explicit Scratch(CudaDevice* device) : device_(device) {}
+  ~Scratch() {
+    if (memory_ != nullptr && device_->Enter().ok()) device_->driver().HostFree(memory_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  KilnCudaReports& reports() { return *static_cast<KilnCudaReports*>(memory_); }
+  uint64_t* results() {
+    return reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(memory_) + results_at_);
+  }
+  Address reports_address() const { return address_; }
+  Address results_address() const { return address_ + results_at_; }
+
+ private:
+  CudaDevice* device_;
+  void* memory_ = nullptr;
+  Address address_ = 0;
+  uint64_t results_at_ = 0;
+};
+
+class CudaKernel final : public DeviceCode {
+ public:
+  CudaKernel(CudaDevice* device, const KernelInfo& info, cuda::Module module)
+      : device_(device),
+        info_(info),
+        name_(std::make_shared<const std::string>(info.name)),
+        module_(module) {}
+  ~CudaKernel() override;
+
+  Result<> Bind();
+  bool Launch(const uint64_t* arguments, uint64_t* results,
+              const LaunchOptions& options) const override;
+
+ private:
+  struct BoundTask {
+    cuda::Function function = nullptr;
+    uint64_t blocks = 0;  // 0: there is nothing to do
+    uint32_t threads = 1;
+  };
+
+  // Whether the host waits for launches: their results or reports are for it.
+  bool IsAwaited() const { return !info_.results.empty() || info_.has_effects || info_.can_fail; }
+  Result<BoundTask> BindTask(const TaskInfo& task) const;
+  Result<std::unique_ptr<Scratch>> TakeScratch() const;
+  Result<> Start(KilnCudaLaunch* launch) const;
+  Result<> Enqueue(KilnCudaLaunch* launch) const;
+  // Hands the reports of a launch to the hooks. False if a check failed.
+  static bool Deliver(KilnCudaReports* reports, const LaunchHooks* hooks);
+
+  CudaDevice* const device_;
+  const KernelInfo info_;
+  const std::shared_ptr<const std::string> name_;
+  const cuda::Module module_;
+  std::vector<BoundTask> tasks_;
+  mutable std::mutex mutex_;  // of the members below
+  // Of all launches, which the stream keeps apart.
+  Address temporaries_ = 0;
+  mutable std::vector<std::unique_ptr<Scratch>> idle_;
+};
+
+CudaKernel::~CudaKernel() {
+  if (!device_->Enter().ok()) return;  // a forked child's memory is the parent's
+  if (temporaries_ != 0) device_->driver().MemFree(temporaries_);
+  device_->driver().ModuleUnload(module_);
+}
+
+Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
+  BoundTask bound;
+  if (task.kind != TaskKind::kSerial && task.kind != TaskKind::kRange) {
+    return Error{ErrorCode::kUnimplemented,
+                 "task kind " + std::to_string(static_cast<int>(task.kind)) + " on CUDA"};
+  }
+  const cuda::Code code =
+      device_->driver().ModuleGetFunction(&bound.function, module_, task.symbol.c_str());
+  if (code != cuda::kSuccess) {
+    return Error{ErrorCode::kDataLoss, "the artifact has no '" + task.symbol + "'"};
+  }
+  bound.blocks = 1;
+  if (task.kind == TaskKind::kSerial) return bound;
+  bound.threads = std::clamp(task.block_dim == 0 ? kDefaultBlock : task.block_dim, 1u, 1024u);
+  bound.blocks = device_->multiprocessors() * kBlocksPerMultiprocessor;
+  if (task.constant_bounds) {
+    // As unsigned, the difference of any two numbers is right.
+    const uint64_t count = task.end > task.begin
+                               ? static_cast<uint64_t>(task.end) - static_cast<uint64_t>(task.begin)
+                               : 0;
+    bound.blocks = std::min(count / bound.threads + (count % bound.threads != 0), kMaxBlocks);
+  }
+  if (task.max_threads > 0) {
+    bound.blocks = std::min<uint64_t>(bound.blocks, std::max(task.max_threads / bound.threads, 1u));
+  }
+  return bound;
+}
+
+Result<> CudaKernel::Bind() {
+  for (const TaskInfo& task : info_.tasks) {
+    Result<BoundTask> bound = BindTask(task);
+    if (!bound.ok()) return bound.error();
+    tasks_.push_back(*bound);
+  }
+  if (info_.temporary_bytes == 0) return {};
+  const cuda::Code code = device_->driver().MemAlloc(&temporaries_, info_.temporary_bytes);
+  if (code == cuda::kSuccess) return {};
+  return device_->ErrorOf(code, "no memory for a kernel's temporaries");
+}
+
+Result<std::unique_ptr<Scratch>> CudaKernel::TakeScratch() const {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Scratch> scratch = std::move(idle_.back());
+      idle_.pop_back();
+      return scratch;
+    }
+  }
+  return Scratch::Make(device_, info_.has_effects ? kPrintBytes : 0, info_.results.size());
+}
+
+Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
+  void* parameters[] = {launch};
+  for (const BoundTask& task : tasks_) {
+    if (task.blocks == 0) continue;
+    const cuda::Code code = device_->driver().LaunchKernel(
+        task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
+        /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+    if (code != cuda::kSuccess) {
+      return device_->ErrorOf(code, "the launch of kernel `" + *name_ + "` failed");
+    }
+  }
+  return {};
+}
+
+Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
+  device_->NoteLaunch(name_);
+  if (temporaries_ == 0) return Enqueue(launch);
+  // Launches of other threads must not come between the clearing and the tasks.
+  const std::lock_guard<std::mutex> lock(mutex_);
+  launch->temporaries = reinterpret_cast<uint8_t*>(temporaries_);
+  const cuda::Code code =
+      device_->driver().Set8(temporaries_, 0, info_.temporary_bytes, /*stream=*/nullptr);
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "clearing temporaries failed");
+  return Enqueue(launch);
+}
+
+bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
+  struct Print {
+    uint64_t task, iteration, sequence;
+    uint32_t node, count;
+    const uint64_t* values;
+  };
+  std::vector<Print> prints;
+  const uint64_t end = std::min(reports->print_bytes, reports->print_capacity);
+  for (uint64_t at = 0; at + sizeof(KilnCudaPrint) <= end;) {
+    const auto* record = reinterpret_cast<const KilnCudaPrint*>(reports->prints + at);
+    // A record that did not fit was never written; what follows it, neither.
+    if (record->bytes < sizeof *record || record->bytes > end - at) break;
+    prints.push_back({record->task, record->iteration, record->sequence, record->node,
+                      record->count, record->values});
+    at += record->bytes;
+  }
+  std::sort(prints.begin(), prints.end(), [](const Print& a, const Print& b) {
+    return std::tie(a.task, a.iteration, a.sequence) < std::tie(b.task, b.iteration, b.sequence);
+  });
+  if (hooks != nullptr && hooks->print) {
+    for (const Print& print : prints) hooks->print(print.node, print.values, print.count);
+  }
+  if (reports->print_bytes > reports->print_capacity) {
+    std::fprintf(stderr,
+                 "kiln: a launch printed %llu bytes on the CUDA device, which keeps %llu: the rest "
+                 "is lost\n",
+                 static_cast<unsigned long long>(reports->print_bytes),
+                 static_cast<unsigned long long>(reports->print_capacity));
+  }
+  const bool failed = reports->failed != 0;
+  if (failed && hooks != nullptr && hooks->fail) {
+    const uint32_t count = std::min<uint32_t>(reports->count, KILN_CUDA_FAIL_VALUES);
+    hooks->fail(reports->node, reports->values, count);
+  }
+  // As the next launch expects it: records are recognised by their sizes.
+  std::memset(reports->prints, 0, end);
+  reports->failed = reports->ready = 0;
+  reports->print_bytes = 0;
+  return !failed;
+}
+
+bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
+                        const LaunchOptions& options) const {
+  const auto fail = [&](const Error& error) {
+    if (options.hooks != nullptr && options.hooks->error) options.hooks->error(error.text);
+    return false;
+  };
+  if (Result<> entered = device_->Enter(); !entered.ok()) return fail(entered.error());
+  std::unique_ptr<Scratch> scratch;
+  if (IsAwaited()) {
+    Result<std::unique_ptr<Scratch>> taken = TakeScratch();
+    if (!taken.ok()) return fail(taken.error());
+    scratch = *std::move(taken);
+  }
+  const size_t num_slots = info_.arguments.size(), num_results = info_.results.size();
+  // The driver copies the parameters before it returns.
+  alignas(KilnCudaLaunch) uint8_t bytes[sizeof(KilnCudaLaunch) + kMaxSlots * sizeof(uint64_t)];
+  auto* const launch = reinterpret_cast<KilnCudaLaunch*>(bytes);
+  *launch = {};
+  if (scratch != nullptr) {
+    // A kernel that ends without a return statement leaves them as they are.
+    if (num_results > 0) std::memcpy(scratch->results(), results, num_results * sizeof *results);
+    launch->results = reinterpret_cast<uint64_t*>(scratch->results_address());
+    launch->reports = reinterpret_cast<KilnCudaReports*>(scratch->reports_address());
+  }
+  if (info_.draws) launch->random = options.random ? *options.random : NextLaunchRandom();
+  if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);
+  if (Result<> started = Start(launch); !started.ok()) return fail(started.error());
+  if (scratch == nullptr) return true;
+  if (Result<> done = device_->Wait(); !done.ok()) return fail(done.error());
+  if (num_results > 0) std::memcpy(results, scratch->results(), num_results * sizeof *results);
+  const bool ok = Deliver(&scratch->reports(), options.hooks);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(scratch));
+  return ok;
+}
+
+// The cubin if the driver takes it, else the PTX, which the driver compiles.
+Result<cuda::Module> LoadModule(CudaDevice* device, const CudaPayload& payload) {
+  const cuda::Driver& driver = device->driver();
+  cuda::Module module = nullptr;
+  cuda::Code code = cuda::kNoBinaryForGpu;
+  if (!payload.cubin.empty()) {
+    // Copied, because the driver expects it aligned.
+    const std::vector<uint64_t> image = [&] {
+      std::vector<uint64_t> words((payload.cubin.size() + 7) / 8);
+      std::memcpy(words.data(), payload.cubin.data(), payload.cubin.size());
+      return words;
+    }();
+    code = driver.ModuleLoadData(&module, image.data());
+  }
+  if (code == cuda::kNoBinaryForGpu || code == cuda::kInvalidImage) {
+    code = driver.ModuleLoadData(&module, payload.ptx.c_str());
+  }
+  if (code != cuda::kSuccess) {
+    return driver.ErrorOf(code, "the CUDA driver does not load the kernel's code");
+  }
+  return module;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LoadedKernel>> LoadCudaKernel(CudaDevice* device,
+                                                           std::string_view payload,
+                                                           KernelInfo info) {
+  if (!device->target().Runs(info.target)) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "made for " + (info.target.empty() ? "no known target" : info.target.text()) +
+                     ", the device is " + device->target().text()};
+  }
+  if (info.runtime_abi != kCudaAbi) {
+    return Error{ErrorCode::kFailedPrecondition, "made for another CUDA ABI of Kiln's runtime"};
+  }
+  if (info.arguments.size() > kMaxSlots) {
+    return Error{ErrorCode::kUnimplemented, "kernel `" + info.name + "` takes " +
+                                                std::to_string(info.arguments.size()) +
+                                                " argument slots; on CUDA at most " +
+                                                std::to_string(kMaxSlots) + " are possible"};
+  }
+  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
+  CudaPayload parts;
+  if (std::string wrong = UnpackCudaPayload(payload, &parts); !wrong.empty()) {
+    return Error{ErrorCode::kDataLoss, std::move(wrong)};
+  }
+  Result<cuda::Module> module = LoadModule(device, parts);
+  if (!module.ok()) return module.error();
+  auto kernel = std::make_unique<CudaKernel>(device, info, *module);
+  if (Result<> bound = kernel->Bind(); !bound.ok()) return bound.error();
+  return LoadedKernel::OnDevice(std::move(kernel), std::move(info));
+}
+
+}  // namespace kiln

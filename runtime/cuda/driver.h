@@ -1,0 +1,87 @@
+// NVIDIA's driver: the functions of libcuda.so.1 that Kiln calls, found when a program first asks
+// for a CUDA device. Nothing links with CUDA, so the same client runs on machines without it.
+#ifndef KILN_RUNTIME_CUDA_DRIVER_H_
+#define KILN_RUNTIME_CUDA_DRIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/result.h"
+
+namespace kiln::cuda {
+
+// The driver's types, as its ABI has them.
+using Code = int;  // CUresult
+using DeviceNumber = int;
+using Address = uint64_t;  // CUdeviceptr
+using Context = struct ContextTag*;
+using Module = struct ModuleTag*;
+using Function = struct FunctionTag*;
+using Stream = struct StreamTag*;  // null: the legacy default stream, in which Kiln launches
+
+// CUresult, as far as Kiln tells its numbers apart.
+inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
+                      kNoBinaryForGpu = 209, kUnsupportedPtxVersion = 222;
+// CUdevice_attribute
+inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75,
+                     kComputeCapabilityMinor = 76;
+// Flags of cuMemHostAlloc
+inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
+
+// (name in the library, name here, parameters)
+#define KILN_CUDA_FUNCTIONS(X)                                                                    \
+  X(cuInit, Init, (unsigned flags))                                                               \
+  X(cuDriverGetVersion, DriverGetVersion, (int* version))                                         \
+  X(cuGetErrorName, GetErrorName, (Code code, const char** name))                                 \
+  X(cuGetErrorString, GetErrorString, (Code code, const char** text))                             \
+  X(cuDeviceGetCount, DeviceGetCount, (int* count))                                               \
+  X(cuDeviceGet, DeviceGet, (DeviceNumber * device, int ordinal))                                 \
+  X(cuDeviceGetName, DeviceGetName, (char* name, int size, DeviceNumber device))                  \
+  X(cuDeviceGetAttribute, DeviceGetAttribute, (int* value, int attribute, DeviceNumber device))   \
+  X(cuDevicePrimaryCtxRetain, PrimaryContextRetain, (Context * context, DeviceNumber device))     \
+  X(cuCtxSetCurrent, ContextSetCurrent, (Context context))                                        \
+  X(cuCtxSynchronize, ContextSynchronize, ())                                                     \
+  X(cuMemAlloc_v2, MemAlloc, (Address * address, size_t bytes))                                   \
+  X(cuMemFree_v2, MemFree, (Address address))                                                     \
+  X(cuMemGetInfo_v2, MemGetInfo, (size_t* free, size_t* total))                                   \
+  X(cuMemHostAlloc, HostAlloc, (void** at, size_t bytes, unsigned flags))                         \
+  X(cuMemFreeHost, HostFree, (void* at))                                                          \
+  X(cuMemHostGetDevicePointer_v2, HostGetDevicePointer,                                           \
+    (Address * address, void* at, unsigned flags))                                                \
+  X(cuMemcpyHtoD_v2, CopyIn, (Address to, const void* from, size_t bytes))                        \
+  X(cuMemcpyDtoH_v2, CopyOut, (void* to, Address from, size_t bytes))                             \
+  X(cuMemcpyDtoDAsync_v2, CopyWithin, (Address to, Address from, size_t bytes, Stream stream))    \
+  X(cuMemsetD8Async, Set8, (Address at, unsigned char value, size_t count, Stream stream))        \
+  X(cuMemsetD16Async, Set16, (Address at, unsigned short value, size_t count, Stream stream))     \
+  X(cuMemsetD32Async, Set32, (Address at, unsigned value, size_t count, Stream stream))           \
+  X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                       \
+  X(cuModuleUnload, ModuleUnload, (Module module))                                                \
+  X(cuModuleGetFunction, ModuleGetFunction,                                                       \
+    (Function * function, Module module, const char* name))                                       \
+  X(cuLaunchKernel, LaunchKernel,                                                                 \
+    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,      \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, \
+     void** extra))
+
+// Thread-safe, as the driver is. Lives as long as the process.
+struct Driver {
+#define KILN_DECLARE(symbol, name, parameters) Code(*name) parameters = nullptr;
+  KILN_CUDA_FUNCTIONS(KILN_DECLARE)
+#undef KILN_DECLARE
+
+  // "CUDA_ERROR_OUT_OF_MEMORY: out of memory", with `what` was done before it.
+  Error ErrorOf(Code code, const std::string& what) const;
+};
+
+// Has TheDriver open the library at `path` instead of the system's. Requires: TheDriver was not
+// called before. (The runtime reads no environment: the client reads KILN_CUDA_DRIVER.)
+void UseDriver(const std::string& path);
+
+// The driver, opened by the first call. FailedPrecondition says what is missing: the library, one
+// of its functions, or a device that it can use.
+const Result<const Driver*>& TheDriver();
+
+}  // namespace kiln::cuda
+
+#endif  // KILN_RUNTIME_CUDA_DRIVER_H_

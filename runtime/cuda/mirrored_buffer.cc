@@ -1,0 +1,133 @@
+#include "runtime/cuda/mirrored_buffer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/base/check.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/storage.h"
+
+namespace kiln {
+namespace {
+
+using cuda::Address;
+
+// A copy of so much takes about as long as starting it.
+constexpr uint64_t kPage = uint64_t{64} << 10;
+constexpr uint64_t kAlignment = 256;  // cuMemAlloc's
+
+// As RootBuffer's margins (storage.cc), but small: the device commits all memory at once.
+uint64_t MarginOf(uint64_t bytes) {
+  return std::clamp<uint64_t>(bytes / 8, kAlignment, uint64_t{1} << 20) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* device,
+                                                                 uint64_t bytes) {
+  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
+  Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
+  if (!mirror.ok()) return mirror.error();
+  const uint64_t margin = MarginOf(bytes), whole = bytes + 2 * margin;
+  Address memory = 0;
+  cuda::Code code = device->driver().MemAlloc(&memory, whole);
+  if (code == cuda::kSuccess) {
+    code = device->driver().Set8(memory, 0, whole, nullptr);
+    if (code != cuda::kSuccess) device->driver().MemFree(memory);
+  }
+  if (code == cuda::kOutOfMemory) {
+    size_t free = 0, total = 0;
+    device->driver().MemGetInfo(&free, &total);
+    return Error{ErrorCode::kResourceExhausted,
+                 "cannot allocate " + std::to_string(bytes) + " bytes (" +
+                     std::to_string(bytes >> 20) + " MiB) for fields on " + device->name() +
+                     ", of whose " + std::to_string(total >> 20) + " MiB " +
+                     std::to_string(free >> 20) + " are free"};
+  }
+  if (code != cuda::kSuccess) return device->ErrorOf(code, "no memory for fields");
+  return std::unique_ptr<MirroredBuffer>(
+      new MirroredBuffer(device, memory, margin, *std::move(mirror), bytes));
+}
+
+// The mirror is zeroed as the device's memory is, so it begins valid.
+MirroredBuffer::MirroredBuffer(CudaDevice* device, Address memory, uint64_t margin,
+                               std::unique_ptr<Buffer> mirror, uint64_t bytes)
+    : Buffer(reinterpret_cast<uint8_t*>(memory + margin), mirror->data(), bytes),
+      device_(device),
+      memory_(memory),
+      mirror_(std::move(mirror)),
+      pages_((bytes + kPage - 1) / kPage) {
+  for (auto& page : pages_) page.store(kValid, std::memory_order_relaxed);
+  touched_ = true;
+}
+
+MirroredBuffer::~MirroredBuffer() {
+  // In a forked child the memory is the parent's.
+  if (device_->Enter().ok()) device_->driver().MemFree(memory_);
+}
+
+uint64_t MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
+  return std::min(last * kPage, size()) - first * kPage;
+}
+
+Result<> MirroredBuffer::Fetch(uint64_t first, uint64_t last) {
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  const cuda::Code code = device_->driver().CopyOut(
+      host() + first * kPage, reinterpret_cast<Address>(data()) + first * kPage,
+      BytesOf(first, last));
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
+  return {};
+}
+
+Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess access) {
+  if (bytes == 0) return {};
+  KILN_CHECK(offset < size() && bytes <= size() - offset) << "bytes outside of a buffer";
+  const uint64_t begin = offset / kPage, end = (offset + bytes - 1) / kPage + 1;
+  const uint8_t wanted = access == HostAccess::kRead ? kValid : kWritten;
+  const auto state = [this](uint64_t p) { return pages_[p].load(std::memory_order_acquire); };
+  uint64_t first = begin;
+  while (first < end && state(first) >= wanted) ++first;
+  if (first == end) return {};  // the usual case: a loop over elements
+  const std::lock_guard<std::mutex> lock(mutex_);
+  touched_.store(true, std::memory_order_relaxed);
+  // A page that is overwritten whole need not be fetched.
+  const auto is_fetched = [&](uint64_t p) {
+    const bool whole = offset <= p * kPage && p * kPage + BytesOf(p, p + 1) <= offset + bytes;
+    return state(p) == kOutdated && !(whole && access == HostAccess::kOverwrite);
+  };
+  for (uint64_t p = first; p < end;) {
+    uint64_t last = p;
+    while (last < end && is_fetched(last)) ++last;
+    if (last > p) {
+      if (Result<> fetched = Fetch(p, last); !fetched.ok()) return fetched;
+    }
+    for (last = std::max(last, p + 1); p < last; ++p) {
+      if (state(p) < wanted) pages_[p].store(wanted, std::memory_order_release);
+    }
+  }
+  return {};
+}
+
+Result<> MirroredBuffer::HandOver() {
+  if (!touched_.load(std::memory_order_relaxed)) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  const uint64_t end = pages_.size();
+  for (uint64_t p = 0; p < end;) {
+    uint64_t last = p;
+    while (last < end && pages_[last].load(std::memory_order_relaxed) == kWritten) ++last;
+    if (last > p) {
+      const cuda::Code code = device_->driver().CopyIn(
+          reinterpret_cast<Address>(data()) + p * kPage, host() + p * kPage, BytesOf(p, last));
+      if (code != cuda::kSuccess)
+        return device_->ErrorOf(code, "writing to the CUDA device failed");
+    }
+    p = std::max(last, p + 1);
+  }
+  for (auto& page : pages_) page.store(kOutdated, std::memory_order_relaxed);
+  touched_.store(false, std::memory_order_relaxed);
+  return {};
+}
+
+}  // namespace kiln

@@ -1,0 +1,51 @@
+// Memory of a CUDA device with a mirror in the host's memory, from which Python reads elements and
+// to which it writes them.
+#ifndef KILN_RUNTIME_CUDA_MIRRORED_BUFFER_H_
+#define KILN_RUNTIME_CUDA_MIRRORED_BUFFER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/device.h"
+
+namespace kiln {
+
+class CudaDevice;
+
+// The mirror's pages are fetched when the host touches them, and valid until the next launch; those
+// that the host has written are handed over before it. A loop that writes elements one by one is so
+// one copy, and a launch after which the host touches nothing makes none.
+class MirroredBuffer final : public Buffer {
+ public:
+  // `bytes` of zeros on the device, at least 256-byte aligned, within zeroed margins that absorb
+  // stray accesses next to it. ResourceExhausted names the size.
+  static Result<std::unique_ptr<MirroredBuffer>> Allocate(CudaDevice* device, uint64_t bytes);
+  ~MirroredBuffer() override;
+
+  Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
+  Result<> HandOver() override;
+
+ private:
+  enum State : uint8_t { kOutdated, kValid, kWritten };
+
+  MirroredBuffer(CudaDevice* device, cuda::Address memory, uint64_t margin,
+                 std::unique_ptr<Buffer> mirror, uint64_t bytes);
+  // The bytes of pages first to last (exclusive), of which the last may be short.
+  uint64_t BytesOf(uint64_t first, uint64_t last) const;
+  Result<> Fetch(uint64_t first, uint64_t last);
+
+  CudaDevice* const device_;
+  const cuda::Address memory_;  // with its margins
+  const std::unique_ptr<Buffer> mirror_;
+  std::mutex mutex_;  // of fetching and handing over
+  std::vector<std::atomic<uint8_t>> pages_;
+  std::atomic<bool> touched_{false};  // whether a page is valid or written
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_CUDA_MIRRORED_BUFFER_H_
