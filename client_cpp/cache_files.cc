@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "client_cpp/devices.h"
 #include "client_cpp/disk_tier.h"
 #include "common/artifact/bundle.h"
 #include "common/artifact/entry.h"
@@ -20,7 +21,6 @@
 #include "common/base/bytes.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu/glibc.h"
-#include "runtime/cpu_device.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -89,17 +89,21 @@ absl::Status WriteAll(int fd, absl::string_view bytes) {
 std::string WhyNotHere(const proto::ArtifactInfo& info) {
   const proto::Target& target = info.target();
   // Before the target: code for another ABI would crash even on the right processor.
-  if (target.runtime_abi() != RuntimeAbi()) {
+  const Target wanted = TargetOf(target);
+  const uint64_t abi = AbiFor(wanted.device());
+  if (target.runtime_abi() != abi) {
     return absl::StrCat("is for another version of Kiln's runtime (ABI ",
                         absl::Hex(target.runtime_abi(), absl::kZeroPad16), ", here ",
-                        absl::Hex(RuntimeAbi(), absl::kZeroPad16), ")");
+                        absl::Hex(abi, absl::kZeroPad16), ")");
   }
-  const Target wanted = TargetOf(target);
   // A newer build may have targets that this one has no name for.
   if (wanted.empty()) return "is for a target that this build of Kiln does not know";
-  if (!CpuDevice().target().Runs(wanted)) {
-    return absl::StrCat("is for ", wanted.text(), ", this machine is ",
-                        CpuDevice().target().text());
+  const absl::StatusOr<Device*> device = DeviceFor(wanted.device());
+  if (!device.ok()) {
+    return absl::StrCat("is for ", wanted.text(), ", and here is ", device.status().message());
+  }
+  if (!(*device)->target().Runs(wanted)) {
+    return absl::StrCat("is for ", wanted.text(), ", this machine is ", (*device)->target().text());
   }
   const std::string lacks =
       MissingFromGlibc({info.needs().begin(), info.needs().end()}, HostGlibc());

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/devices.h"
 #include "client_cpp/runtime_status.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
-#include "runtime/cpu_device.h"
 #include "runtime/thread_tape.h"
 
 namespace kiln {
@@ -45,6 +45,7 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   info.finish_symbol = task.finish_symbol();
   info.partial_bytes = task.partial_bytes();
   info.grain = task.grain();
+  info.block_dim = task.block_dim();
   return info;
 }
 
@@ -72,6 +73,10 @@ absl::Status CheckIsLoadable(const EntryView& entry) {
                    "': its code is an object to be linked into a module, which cannot be run"));
 }
 
+absl::StatusOr<Device*> DeviceOf(const EntryView& entry) {
+  return DeviceFor(TargetOf(entry.info.target()).device());
+}
+
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
                                         const EntryView& entry) {
   if (!kernel.ok()) {
@@ -87,6 +92,7 @@ absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKerne
 
 KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
   KernelInfo kernel;
+  kernel.name = info.kernel();
   kernel.target = TargetOf(info.target());
   kernel.runtime_abi = info.target().runtime_abi();
   kernel.needs.assign(info.needs().begin(), info.needs().end());
@@ -108,14 +114,16 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
   RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
-  return WithInfo(CpuDevice().LoadFile(path, KernelInfoOf(entry.info)), entry);
+  ASSIGN_OR_RETURN(Device* const device, DeviceOf(entry));
+  return WithInfo(device->LoadFile(path, KernelInfoOf(entry.info)), entry);
 }
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
   RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
   const std::string_view payload(entry.payload.data(), entry.payload.size());
-  return WithInfo(CpuDevice().LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),
+  ASSIGN_OR_RETURN(Device* const device, DeviceOf(entry));
+  return WithInfo(device->LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),
                   entry);
 }
 

@@ -15,6 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "client_cpp/daemon_client.h"
+#include "client_cpp/devices.h"
 #include "client_cpp/disk_tier.h"
 #include "client_cpp/entry_trust.h"
 #include "client_cpp/loaded_artifact.h"
@@ -80,8 +81,9 @@ void FillTarget(const proto::CompileUnit& unit, uint32_t glibc, proto::Target* t
   if (target->device_case() == proto::Target::DEVICE_NOT_SET) {
     SetTarget(CpuDevice().target(), target);
   }
-  target->set_runtime_abi(RuntimeAbi());
-  target->set_glibc(GlibcFor(unit, glibc));
+  target->set_runtime_abi(AbiFor(TargetOf(*target).device()));
+  // Code for other devices calls nothing of the host's.
+  if (target->has_cpu()) target->set_glibc(GlibcFor(unit, glibc));
 }
 
 absl::Status CheckSize(const std::string& canonical) {

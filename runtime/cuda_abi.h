@@ -4,7 +4,7 @@
  * and abi.h), hence every key of a CUDA kernel, and none of a CPU's.
  *
  * A task is the entry `Task.symbol` of the module and has one parameter, a KilnCudaLaunch by value,
- * whose size is 32 bytes and 8 for each slot.
+ * whose size is 40 bytes and 8 for each slot.
  *   serial task  one block of one thread
  *   range task   any number of blocks of Task.block_dim threads. Thread t of T takes iterations t,
  *                t + T, t + 2T, ... of the loop, so that any grid is right. Task.end is the number
@@ -35,11 +35,12 @@ typedef struct KilnCudaReports {
   uint8_t prints[];        /* KilnCudaPrint, one after the other */
 } KilnCudaReports;
 
-/* One print. `size` is stored last, after a fence of the system. */
+/* One print. `size` is stored last, after a fence of the system. The host sorts by task and
+ * iteration, and prints of one iteration by their places: the order of a loop on one thread. */
 typedef struct KilnCudaPrint {
   uint32_t size; /* in bytes, with this header and the values */
   uint32_t node, count, task;
-  uint64_t iteration, sequence; /* the iteration's place in the loop; its prints from 0 on */
+  uint64_t iteration; /* its place in the loop; in functions the number of the thread */
   uint64_t values[];
 } KilnCudaPrint;
 
@@ -48,6 +49,7 @@ typedef struct KilnCudaLaunch {
   uint8_t* temporaries; /* device address, zeroed before the first task, 64-byte aligned */
   KilnCudaReports* reports;
   uint64_t random;      /* of this launch: what its random numbers follow from */
+  uint64_t task;        /* the number of the task among those of the launch */
   uint64_t arguments[]; /* common/unit/argument_layout.h; bases are device addresses */
 } KilnCudaLaunch;
 

@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/mirrored_buffer.h"
+#include "runtime/cuda_abi.h"
 
 namespace kiln {
 namespace {
@@ -45,7 +46,14 @@ Result<CudaDevice*> CudaDevice::Make() {
   code = driver.DeviceGet(&number, 0);
   if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, number);
   if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
-  return new CudaDevice(driver, number, context);
+  auto* const device = new CudaDevice(driver, number, context);
+  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
+  code = driver.MemAlloc(&device->idle_reports_, sizeof(KilnCudaReports));
+  if (code == cuda::kSuccess) {
+    code = driver.Set8(device->idle_reports_, 0, sizeof(KilnCudaReports), nullptr);
+  }
+  if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
+  return device;
 }
 
 CudaDevice::CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context)

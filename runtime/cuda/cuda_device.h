@@ -34,6 +34,8 @@ class CudaDevice final : public Device {
   // Returns when all work is done. A kernel's failure shows here (or in any later call) and cannot
   // be attributed: the error names the kernels launched since the last synchronisation.
   Result<> Wait();
+  // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
+  cuda::Address idle_reports() const { return idle_reports_; }
   // Notes a launch, for Wait's errors.
   void NoteLaunch(const std::shared_ptr<const std::string>& kernel);
   // `code` as an error of `what`, with the launches that may have caused it.
@@ -65,6 +67,7 @@ class CudaDevice final : public Device {
   uint32_t arch_ = 0;                                  // 90 for sm_90
   uint32_t multiprocessors_ = 1;
   std::string name_;
+  cuda::Address idle_reports_ = 0;
   std::mutex mutex_;  // of the members below
   // The last launches since the last synchronisation.
   std::vector<std::shared_ptr<const std::string>> launched_;

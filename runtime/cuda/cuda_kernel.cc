@@ -22,7 +22,6 @@ namespace {
 
 using cuda::Address;
 
-constexpr uint64_t kMaxSlots = 500;  // of 4,352 bytes of parameters that every driver takes
 constexpr uint64_t kPrintBytes = uint64_t{1} << 20;
 constexpr uint32_t kDefaultBlock = 128;
 // Of loops whose length the host does not know. Their threads take several iterations each.
@@ -129,6 +128,7 @@ Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
   bound.blocks = 1;
   if (task.kind == TaskKind::kSerial) return bound;
   bound.threads = std::clamp(task.block_dim == 0 ? kDefaultBlock : task.block_dim, 1u, 1024u);
+  if (task.max_threads > 0) bound.threads = std::min(bound.threads, task.max_threads);
   bound.blocks = device_->multiprocessors() * kBlocksPerMultiprocessor;
   if (task.constant_bounds) {
     // As unsigned, the difference of any two numbers is right.
@@ -169,8 +169,10 @@ Result<std::unique_ptr<Scratch>> CudaKernel::TakeScratch() const {
 
 Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
   void* parameters[] = {launch};
-  for (const BoundTask& task : tasks_) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const BoundTask& task = tasks_[i];
     if (task.blocks == 0) continue;
+    launch->task = i;  // the driver copies the parameters of each launch
     const cuda::Code code = device_->driver().LaunchKernel(
         task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
         /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
@@ -195,7 +197,7 @@ Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
 
 bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
   struct Print {
-    uint64_t task, iteration, sequence;
+    uint64_t task, iteration, at;
     uint32_t node, count;
     const uint64_t* values;
   };
@@ -204,13 +206,13 @@ bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
   for (uint64_t at = 0; at + sizeof(KilnCudaPrint) <= end;) {
     const auto* record = reinterpret_cast<const KilnCudaPrint*>(reports->prints + at);
     // A record that did not fit was never written; what follows it, neither.
-    if (record->bytes < sizeof *record || record->bytes > end - at) break;
-    prints.push_back({record->task, record->iteration, record->sequence, record->node,
-                      record->count, record->values});
-    at += record->bytes;
+    if (record->size < sizeof *record || record->size > end - at) break;
+    prints.push_back(
+        {record->task, record->iteration, at, record->node, record->count, record->values});
+    at += record->size;
   }
   std::sort(prints.begin(), prints.end(), [](const Print& a, const Print& b) {
-    return std::tie(a.task, a.iteration, a.sequence) < std::tie(b.task, b.iteration, b.sequence);
+    return std::tie(a.task, a.iteration, a.at) < std::tie(b.task, b.iteration, b.at);
   });
   if (hooks != nullptr && hooks->print) {
     for (const Print& print : prints) hooks->print(print.node, print.values, print.count);
@@ -224,7 +226,7 @@ bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
   }
   const bool failed = reports->failed != 0;
   if (failed && hooks != nullptr && hooks->fail) {
-    const uint32_t count = std::min<uint32_t>(reports->count, KILN_CUDA_FAIL_VALUES);
+    const uint32_t count = std::min<uint32_t>(reports->count, KILN_CUDA_MAX_FAILURE_VALUES);
     hooks->fail(reports->node, reports->values, count);
   }
   // As the next launch expects it: records are recognised by their sizes.
@@ -249,7 +251,8 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
   }
   const size_t num_slots = info_.arguments.size(), num_results = info_.results.size();
   // The driver copies the parameters before it returns.
-  alignas(KilnCudaLaunch) uint8_t bytes[sizeof(KilnCudaLaunch) + kMaxSlots * sizeof(uint64_t)];
+  alignas(KilnCudaLaunch)
+      uint8_t bytes[sizeof(KilnCudaLaunch) + KILN_CUDA_MAX_SLOTS * sizeof(uint64_t)];
   auto* const launch = reinterpret_cast<KilnCudaLaunch*>(bytes);
   *launch = {};
   if (scratch != nullptr) {
@@ -257,6 +260,8 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
     if (num_results > 0) std::memcpy(scratch->results(), results, num_results * sizeof *results);
     launch->results = reinterpret_cast<uint64_t*>(scratch->results_address());
     launch->reports = reinterpret_cast<KilnCudaReports*>(scratch->reports_address());
+  } else {
+    launch->reports = reinterpret_cast<KilnCudaReports*>(device_->idle_reports());
   }
   if (info_.draws) launch->random = options.random ? *options.random : NextLaunchRandom();
   if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);
@@ -285,7 +290,11 @@ Result<cuda::Module> LoadModule(CudaDevice* device, const CudaPayload& payload) 
     code = driver.ModuleLoadData(&module, image.data());
   }
   if (code == cuda::kNoBinaryForGpu || code == cuda::kInvalidImage) {
-    code = driver.ModuleLoadData(&module, payload.ptx.c_str());
+    std::string ptx;
+    if (std::string wrong = CudaPtxText(payload, &ptx); !wrong.empty()) {
+      return Error{ErrorCode::kDataLoss, std::move(wrong)};
+    }
+    code = driver.ModuleLoadData(&module, ptx.c_str());
   }
   if (code != cuda::kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the kernel's code");
@@ -306,11 +315,11 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCudaKernel(CudaDevice* device,
   if (info.runtime_abi != kCudaAbi) {
     return Error{ErrorCode::kFailedPrecondition, "made for another CUDA ABI of Kiln's runtime"};
   }
-  if (info.arguments.size() > kMaxSlots) {
-    return Error{ErrorCode::kUnimplemented, "kernel `" + info.name + "` takes " +
-                                                std::to_string(info.arguments.size()) +
-                                                " argument slots; on CUDA at most " +
-                                                std::to_string(kMaxSlots) + " are possible"};
+  if (info.arguments.size() > KILN_CUDA_MAX_SLOTS) {
+    return Error{ErrorCode::kUnimplemented,
+                 "kernel `" + info.name + "` takes " + std::to_string(info.arguments.size()) +
+                     " argument slots; on CUDA at most " + std::to_string(KILN_CUDA_MAX_SLOTS) +
+                     " are possible"};
   }
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   CudaPayload parts;

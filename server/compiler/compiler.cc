@@ -16,6 +16,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "server/compiler/codegen/codegen.h"
 #include "server/compiler/codegen/cpu/link_module.h"
+#include "server/compiler/codegen/cuda/libdevice.h"
+#include "server/compiler/codegen/emit_kernel.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/lowering/lower_unit.h"
 #include "server/compiler/passes/passes.h"
@@ -208,6 +210,10 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
 
   auto kernel = *module->getOps<ir::KernelOp>().begin();
   const bool relocatable = unit.options().relocatable();
+  if (unit.target().has_cuda()) {
+    const auto slots = static_cast<int64_t>(checked.arguments.slots.size());
+    kernel->setAttr(kSlotsAttribute, mlir::Builder(&state_->context).getI64IntegerAttr(slots));
+  }
   ASSIGN_OR_RETURN(GeneratedCode code,
                    state_->generator.Generate(kernel, unit.target(), unit.options(), report,
                                               &out.stages, relocatable ? SymbolPrefix(unit) : ""));
@@ -238,6 +244,7 @@ absl::StatusOr<proto::LinkReply> Compiler::Link(const proto::LinkRequest& reques
 }
 
 absl::Status Compiler::WarmUp() {
+  cuda::ReadLibdevice();
   proto::CompileUnit unit;
   if (!google::protobuf::TextFormat::ParseFromString(kWarmUpUnit, &unit)) {
     return absl::InternalError("the warm-up unit does not parse");

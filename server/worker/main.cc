@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/abi_digest.h"
+#include "runtime/cuda_abi_digest.h"
 #include "server/compiler/compiler.h"
 #include "server/worker/run_worker.h"
 
@@ -12,10 +13,11 @@ namespace {
 // Clients of another build may use this build's daemon. Their runtime may lay out data differently
 // from what our code reads.
 absl::Status CheckRuntime(const kiln::proto::Target& target) {
-  if (target.runtime_abi() == kiln::kRuntimeAbi) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the kernel is for the runtime ", absl::Hex(target.runtime_abi()),
-                   ", this compiler is of ", absl::Hex(kiln::kRuntimeAbi)));
+  const uint64_t own = target.has_cuda() ? kiln::kCudaAbi : kiln::kRuntimeAbi;
+  if (target.runtime_abi() == own) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the kernel is for the runtime ",
+                                                 absl::Hex(target.runtime_abi()),
+                                                 ", this compiler is of ", absl::Hex(own)));
 }
 
 kiln::Engine MakeEngine() {

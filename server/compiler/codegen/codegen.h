@@ -40,7 +40,8 @@ class CodeGenerator {
   // `kernel` is a kiln.kernel of tasks. Appends to `stages` the seconds (and, when
   // asked, the IR) of: emit, optimize, codegen, link. Unimplemented: this compiler
   // makes no code for the target. With options.relocatable, the payload is an object, and the
-  // names of its symbols begin with `prefix`.
+  // names of its symbols begin with `prefix`. For CUDA, `kernel` has the attribute `slots`
+  // (emit_kernel.h).
   absl::StatusOr<GeneratedCode> Generate(mlir::Operation* kernel, const proto::Target& target,
                                          const proto::CodeOptions& options,
                                          const proto::ReportOptions& report,

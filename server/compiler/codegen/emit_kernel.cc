@@ -13,7 +13,7 @@ void EmitSerialTask(KernelState* state, ir::SerialTaskOp op, int number, proto::
   task->set_constant_bounds(true);
   task->set_end(1);
   task->set_max_threads(1);
-  llvm::Function* function = state->target->NewTaskFunction(state->module, task->symbol());
+  llvm::Function* function = state->target->NewTaskFunction(state, task->symbol());
   FunctionEmitter f(state, function, /*parallel=*/false);
   f.DrawFor(number, op.getBody());
   f.StartRandom(f.builder().getInt64(0));

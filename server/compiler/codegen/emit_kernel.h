@@ -18,6 +18,10 @@ class Operation;
 
 namespace kiln {
 
+// A kernel's attribute with the number of its argument slots, an i64, for targets that pass them by
+// value. Absent: 0.
+inline constexpr char kSlotsAttribute[] = "slots";
+
 struct EmittedKernel {
   std::unique_ptr<llvm::Module> module;  // device library calls unresolved
   std::vector<proto::Task> tasks;

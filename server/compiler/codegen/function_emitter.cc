@@ -266,6 +266,7 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
 
 // Per iteration: results then do not depend on how iterations are shared among threads.
 void FunctionEmitter::StartRandom(Value* index) {
+  iteration_ = index;
   if (random_ != nullptr) state_->target->StartRandom(*this, random_, task_, index);
 }
 

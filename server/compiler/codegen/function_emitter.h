@@ -60,6 +60,7 @@ struct KernelState {
   llvm::SmallVector<mlir::Attribute> storages;
   AliasScopes scopes;
   FunctionFacts facts;
+  int64_t num_slots;  // of arguments: kernel's attribute `slots`, which the compiler sets
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
@@ -91,6 +92,7 @@ class FunctionEmitter {
   FunctionEmitter(KernelState* state, llvm::Function* function, bool parallel);
 
   llvm::IRBuilder<>& builder() { return b_; }
+  KernelState& state() { return *state_; }
   llvm::Module* module() const { return state_->module; }
   // The pointer to what the launch passes. Each function of the kernel passes it to the next.
   llvm::Value* launch() const { return function_->getArg(0); }
@@ -110,6 +112,8 @@ class FunctionEmitter {
   void DrawFor(int task, mlir::Region& body);
   bool draws() const { return random_ != nullptr; }
   void StartRandom(llvm::Value* index);
+  // The number of the iteration, by the last StartRandom; null in functions, and before.
+  llvm::Value* iteration() const { return iteration_; }
   // Emits an i1: no other thread runs atomics beside this task. Where that holds, the task's
   // atomics are plain; the functions that it calls do not ask.
   using RunsAlone = llvm::Value* (*)(FunctionEmitter& f);
@@ -156,6 +160,10 @@ class FunctionEmitter {
   // The pointer at base + offset, which does not change while the function runs: it is loaded once,
   // in the entry block.
   llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
+  // base + offset, in the entry block.
+  llvm::Value* EntryAddress(llvm::Value* base, int64_t offset) {
+    return entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset);
+  }
   // A pointer that the launch passes.
   llvm::Value* FromLaunch(codegen::LaunchField field) {
     return state_->target->LaunchFieldIn(*this, field);
@@ -266,6 +274,7 @@ class FunctionEmitter {
   llvm::IRBuilder<> b_;
   llvm::IRBuilder<> entry_builder_;  // of the entry block: loads that serve the whole function
   llvm::Value* random_ = nullptr;    // null: the code does not draw
+  llvm::Value* iteration_ = nullptr;
   int task_ = 0;
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;

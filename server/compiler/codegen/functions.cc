@@ -3,6 +3,7 @@
 // A function takes the launch's pointer and the stream of random numbers (null: it draws none),
 // then its arguments: scalars, and pointers for addresses. It returns its result, or a struct of
 // several. It is internal and of the C calling convention, so LLVM inlines it where that pays.
+#include "server/compiler/codegen/emit_kernel.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -48,7 +49,10 @@ KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module, const codege
       kernel(kernel),
       storages(kernel.getStorages().begin(), kernel.getStorages().end()),
       scopes(storages, module->getContext()),
-      facts(kernel) {
+      facts(kernel),
+      num_slots(kernel->getAttrOfType<mlir::IntegerAttr>(kSlotsAttribute)
+                    ? kernel->getAttrOfType<mlir::IntegerAttr>(kSlotsAttribute).getInt()
+                    : 0) {
   for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
     // The order in the module need not be that of the numbers.
     if (function.getNumber() >= functions.size()) functions.resize(function.getNumber() + 1);

@@ -400,8 +400,8 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
 Value* FunctionEmitter::EntryLoad(Value* base, int64_t offset) {
   Value*& value = entry_loads_[{base, offset}];
   if (value == nullptr) {
-    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset);
-    auto* load = entry_builder_.CreateAlignedLoad(b_.getPtrTy(), at, llvm::Align(8));
+    auto* load =
+        entry_builder_.CreateAlignedLoad(b_.getPtrTy(), EntryAddress(base, offset), llvm::Align(8));
     MarkInvariant(load);
     value = load;
   }

@@ -1,8 +1,8 @@
 // What differs between kinds of targets in the code of a kernel, and on the way from LLVM IR to
 // what an entry holds. The rest of this folder is the same for all kinds and asks its Target.
 //
-// cpu/ is the first implementation. A second one is a folder beside it, a case in MakeTarget and a
-// row in CompiledTargets (common/artifact/target.h).
+// cpu/ and cuda/ implement it. Another one is a folder beside them, a case in MakeTarget and a row
+// in CompiledTargets (common/artifact/target.h).
 #ifndef KILN_SERVER_COMPILER_CODEGEN_TARGET_H_
 #define KILN_SERVER_COMPILER_CODEGEN_TARGET_H_
 
@@ -79,7 +79,7 @@ class Target {
   // --- Entry form
   // An empty function that the runtime starts, for a task or a part of one. Its first parameter
   // leads to what the launch passes. The kernel's own functions hand it on as it is.
-  virtual llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name) const = 0;
+  virtual llvm::Function* NewTaskFunction(KernelState* state, const std::string& name) const = 0;
   // A pointer that the launch passes. `f` may ask often: it gets the same value.
   virtual llvm::Value* LaunchFieldIn(FunctionEmitter& f, LaunchField field) const = 0;
 

@@ -47,7 +47,8 @@ class PtxTarget final : public codegen::Target {
   const char* triple() const override { return kTriple; }
   const llvm::DataLayout& data_layout() const override { return *layout_; }
 
-  llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name) const override {
+  llvm::Function* NewTaskFunction(KernelState* state, const std::string& name) const override {
+    llvm::Module* module = state->module;
     llvm::LLVMContext& c = module->getContext();
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {llvm::PointerType::get(c, 0)},
                                          /*isVarArg=*/false);
@@ -66,7 +67,7 @@ class PtxTarget final : public codegen::Target {
   // A thread for each iteration.
   void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
                      proto::Task* task) const override {
-    llvm::Function* function = NewTaskFunction(state->module, task->symbol());
+    llvm::Function* function = NewTaskFunction(state, task->symbol());
     FunctionEmitter f(state, function, /*parallel=*/true);
     f.DrawFor(number, op.getBody());
     llvm::IRBuilder<>& b = f.builder();

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "runtime/abi.h"
-#include "runtime/device_lib/device_lib.h"
 #include "server/compiler/codegen/abi.h"
 
 namespace kiln::abi {
@@ -50,10 +49,6 @@ inline constexpr int64_t kIndexBytes = sizeof(KilnElement::at[0]);
 static_assert(std::is_same_v<decltype(KilnElement::begin), int32_t>);
 static_assert(std::is_same_v<decltype(KilnElement::count), int32_t>);
 static_assert(std::is_same_v<decltype(KilnElement::at), int32_t[KILN_MAX_AXES]>);
-
-// KilnRandom, which the device library alone reads: memory for it, in words.
-inline constexpr int64_t kRandomWords = sizeof(KilnRandom) / 8;
-static_assert(sizeof(KilnRandom) % 8 == 0 && alignof(KilnRandom) <= 8);
 
 }  // namespace kiln::abi
 

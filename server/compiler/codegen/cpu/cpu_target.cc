@@ -10,6 +10,7 @@
 #include "server/compiler/codegen/cpu/struct_task.h"
 #include "server/compiler/codegen/cpu/task_function.h"
 #include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/random_streams.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln::cpu {
@@ -51,18 +52,6 @@ llvm::CallInst* CallRuntime(FunctionEmitter& f, int64_t function, llvm::ArrayRef
   return call;
 }
 
-// Calls a function of the device library that changes a stream of random numbers
-// (runtime/device_lib/device_lib.h).
-// Not CallPure: each call changes the stream.
-Value* CallRandom(FunctionEmitter& f, const char* name, llvm::Type* result,
-                  llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (Value* operand : operands) types.push_back(operand->getType());
-  return f.builder().CreateCall(
-      f.module()->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
-      operands);
-}
-
 // A function of glibc's libm, by the name that it has for doubles.
 Value* CallLibm(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Value*> operands) {
   llvm::Type* type = operands[0]->getType();
@@ -73,8 +62,8 @@ Value* CallLibm(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Val
 
 // --- Entry form, iteration, storage ------------------------------------------------------
 
-llvm::Function* CpuTarget::NewTaskFunction(llvm::Module* module, const std::string& name) const {
-  return cpu::NewTaskFunction(module, name);
+llvm::Function* CpuTarget::NewTaskFunction(KernelState* state, const std::string& name) const {
+  return cpu::NewTaskFunction(state->module, name);
 }
 
 Value* CpuTarget::LaunchFieldIn(FunctionEmitter& f, LaunchField field) const {
@@ -178,35 +167,16 @@ void CpuTarget::EmitTapePop(FunctionEmitter& f, Value* bytes) const {
 
 // --- Random numbers ----------------------------------------------------------------------
 
-Value* CpuTarget::NewRandomStream(FunctionEmitter& f) const {
-  return f.Alloca(f.builder().getInt64Ty(), abi::kRandomWords);
-}
+Value* CpuTarget::NewRandomStream(FunctionEmitter& f) const { return NewStream(f); }
 
 void CpuTarget::StartRandom(FunctionEmitter& f, Value* stream, int task, Value* index) const {
   llvm::IRBuilder<>& b = f.builder();
   Value* launch = b.CreatePtrToInt(f.EntryLoad(f.launch(), abi::kRandom), b.getInt64Ty());
-  CallRandom(f, "kiln_random_start", b.getVoidTy(), {stream, launch, b.getInt64(task), index});
+  StartStream(f, stream, launch, task, index);
 }
 
 Value* CpuTarget::EmitRandom(FunctionEmitter& f, Value* stream, llvm::Type* type) const {
-  llvm::IRBuilder<>& b = f.builder();
-  const auto call = [&](const char* name, llvm::Type* result) {
-    return CallRandom(f, name, result, {stream});
-  };
-  if (type->isFloatTy()) return call("kiln_random_f32", type);
-  if (type->isDoubleTy()) return call("kiln_random_f64", type);
-  if (type->isHalfTy()) {
-    // Rounding to half may reach 1: keep the bits that a half holds.
-    Value* bits = b.CreateLShr(call("kiln_random_u32", b.getInt32Ty()), 21);
-    Value* number = b.CreateFMul(b.CreateUIToFP(bits, b.getFloatTy()),
-                                 llvm::ConstantFP::get(b.getFloatTy(), 0x1p-11));
-    return b.CreateFPTrunc(number, type);
-  }
-  if (type->isIntegerTy(64)) return call("kiln_random_u64", type);
-  // The high bits are the better ones.
-  Value* word = call("kiln_random_u32", b.getInt32Ty());
-  const unsigned bits = type->getIntegerBitWidth();
-  return b.CreateTrunc(b.CreateLShr(word, 32 - bits), type);
+  return DrawFrom(f, stream, type);
 }
 
 // --- Machine code ------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class CpuTarget final : public codegen::Target {
   const char* triple() const override { return machine_->triple(); }
   const llvm::DataLayout& data_layout() const override { return machine_->data_layout(); }
 
-  llvm::Function* NewTaskFunction(llvm::Module* module, const std::string& name) const override;
+  llvm::Function* NewTaskFunction(KernelState* state, const std::string& name) const override;
   llvm::Value* LaunchFieldIn(FunctionEmitter& f, codegen::LaunchField field) const override;
 
   void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,

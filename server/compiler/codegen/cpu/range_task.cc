@@ -9,6 +9,7 @@
 #include "llvm/ADT/bit.h"
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cpu/task_function.h"
+#include "server/compiler/codegen/dimensions.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
 
@@ -17,30 +18,6 @@ namespace {
 
 using llvm::BasicBlock;
 using llvm::Value;
-
-// One dimension of a range task, in i64.
-struct Dimension {
-  Value* lower;
-  Value* upper;
-  Value* extent;  // 0 if `upper` is below `lower`
-};
-
-// The bounds region's values as dimensions.
-std::vector<Dimension> EmitDimensions(FunctionEmitter& f, ir::RangeTaskOp task) {
-  llvm::IRBuilder<>& b = f.builder();
-  std::vector<Dimension> dimensions;
-  ir::YieldOp yield = f.EmitBlock(task.getBounds().front());
-  for (int d = 0; d < task.getNumDims(); ++d) {
-    Value* lower = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d]), b.getInt64Ty());
-    Value* upper = b.CreateSExt(f.ValueOf(yield.getValues()[2 * d + 1]), b.getInt64Ty());
-    // An empty dimension makes the product 0; a negative extent would make it negative, or positive
-    // if there are two.
-    Value* extent = b.CreateSub(upper, lower);
-    extent = b.CreateSelect(b.CreateICmpSGT(extent, b.getInt64(0)), extent, b.getInt64(0));
-    dimensions.push_back({lower, upper, extent});
-  }
-  return dimensions;
-}
 
 // How many innermost dimensions belong to one iteration of the linear space: short constant ones. A
 // row of a few cells would cost more than its cells. With them, an iteration is a block of cells,

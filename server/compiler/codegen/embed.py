@@ -1,18 +1,19 @@
-"""Writes a file's bytes as the C++ definitions that device_bitcode.h declares."""
+"""Writes a file's bytes as the C++ definitions of a header: embed.py FILE HEADER NAME."""
 
 import sys
 
 
 def main() -> None:
-    with open(sys.argv[1], "rb") as f:
+    path, header, name = sys.argv[1:]
+    with open(path, "rb") as f:
         data = f.read()
     literal = "".join(f"\\x{byte:02x}" for byte in data)
     lines = [literal[i : i + 80] for i in range(0, len(literal), 80)]
-    print('#include "server/compiler/codegen/cpu/device_bitcode.h"')
+    print(f'#include "{header}"')
     print("namespace kiln {")
-    print("alignas(8) const char kDeviceBitcode[] =")
+    print(f"alignas(8) const char {name}[] =")
     print("\n".join(f'    "{line}"' for line in lines) + ";")
-    print(f"const size_t kDeviceBitcodeSize = {len(data)};")
+    print(f"const size_t {name}Size = {len(data)};")
     print("}  // namespace kiln")
 
 

@@ -1,0 +1,44 @@
+#include "client_cpp/devices.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "client_cpp/runtime_status.h"
+#include "client_cpp/spawn.h"
+#include "common/home/programs.h"
+#include "runtime/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda_abi_digest.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+namespace {
+
+void ChooseDriver() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const char* given = std::getenv("KILN_CUDA_DRIVER");
+    if (given == nullptr || *given == '\0') return;
+    std::string path = given;
+    if (path == "emulator") path = ProgramIn(FindBinDir(), "emulator/libcuda.so.1");
+    cuda::UseDriver(path);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<Device*> DeviceFor(Target::Device kind) {
+  if (kind != Target::Device::kCuda) return &CpuDevice();
+  ChooseDriver();
+  const Result<CudaDevice*>& device = CudaDevice::Get();
+  if (!device.ok()) return ToStatus(device.error());
+  return *device;
+}
+
+uint64_t AbiFor(Target::Device kind) {
+  return kind == Target::Device::kCuda ? kCudaAbi : RuntimeAbi();
+}
+
+}  // namespace kiln

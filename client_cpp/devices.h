@@ -1,0 +1,25 @@
+// The devices on which this process can run kernels.
+#ifndef KILN_CLIENT_CPP_DEVICES_H_
+#define KILN_CLIENT_CPP_DEVICES_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "common/artifact/target.h"
+#include "runtime/device.h"
+
+namespace kiln {
+
+// The device that runs code of this kind: the CPU, or the first CUDA device. FailedPrecondition
+// says why there is no CUDA device; the first call for one takes some 0.3 s. Thread-safe.
+//
+// KILN_CUDA_DRIVER names another driver than the system's: a path, or "emulator", which is built by
+// `./kiln build emulator`.
+absl::StatusOr<Device*> DeviceFor(Target::Device kind);
+
+// The digest that Target.runtime_abi states of code of this kind.
+uint64_t AbiFor(Target::Device kind);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_CPP_DEVICES_H_

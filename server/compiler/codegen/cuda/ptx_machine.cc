@@ -1,0 +1,164 @@
+#include "server/compiler/codegen/cuda/ptx_machine.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "server/compiler/codegen/cuda/cuda_bitcode.h"
+#include "server/compiler/codegen/cuda/libdevice.h"
+
+namespace kiln::cuda {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+// Of CUDA 11.8, which drivers from R520 on read; sm_90 needs it, and so do parameters of tasks that
+// functions take by address.
+constexpr char kPtxVersion[] = "+ptx78";
+constexpr char kDevicePrefix[] = "kiln_";  // of the device library's functions
+
+llvm::OptimizationLevel LevelOf(int level) {
+  if (level == 0) return llvm::OptimizationLevel::O0;
+  return level == 1 ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
+}
+
+bool Calls(const llvm::Module& module, llvm::StringRef prefix, std::string* first) {
+  for (const llvm::Function& f : module) {
+    if (!f.isDeclaration() || !f.getName().starts_with(prefix)) continue;
+    *first = f.getName().str();
+    return true;
+  }
+  return false;
+}
+
+// Defines what `module` declares of a library in bitcode.
+absl::Status LinkBitcode(llvm::Module& module, llvm::StringRef bitcode, const char* name) {
+  auto library = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), module.getContext());
+  if (!library) return absl::InternalError(llvm::toString(library.takeError()));
+  (*library)->setTargetTriple(kTriple);
+  (*library)->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
+    return absl::InternalError(absl::StrCat("linking ", name, " failed"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct PtxMachine::State {
+  std::string arch;
+  codegen::Options options;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::optional<llvm::DataLayout> layout;
+};
+
+PtxMachine::PtxMachine() : state_(std::make_unique<State>()) {}
+PtxMachine::~PtxMachine() = default;
+
+const char* PtxMachine::triple() const { return kTriple; }
+const llvm::DataLayout& PtxMachine::data_layout() const { return *state_->layout; }
+
+absl::StatusOr<std::unique_ptr<PtxMachine>> PtxMachine::Make(Target target,
+                                                             const codegen::Options& options) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (backend == nullptr) return absl::InternalError(error);
+  auto code = std::unique_ptr<PtxMachine>(new PtxMachine);
+  State& s = *code->state_;
+  s.arch = absl::StrCat("sm_", target.virtual_arch());
+  s.options = options;
+  llvm::TargetOptions machine_options;
+  machine_options.AllowFPOpFusion =
+      options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  const auto effort =
+      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  s.machine.reset(
+      backend->createTargetMachine(kTriple, s.arch, kPtxVersion, machine_options, {}, {}, effort));
+  s.layout = s.machine->createDataLayout();
+  return code;
+}
+
+absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std::string> exported) {
+  std::string called;
+  if (Calls(module, kDevicePrefix, &called)) {
+    RETURN_IF_ERROR(
+        LinkBitcode(module, {kCudaBitcode, kCudaBitcodeSize}, "the device library for CUDA"));
+  }
+  if (Calls(module, kLibdevicePrefix, &called)) {
+    if (Libdevice().empty()) {
+      return absl::UnimplementedError(absl::StrCat(
+          "code for CUDA that calls ", called,
+          " needs libdevice.10.bc of NVIDIA's CUDA toolkit, and this machine has none in "
+          "/usr/local/cuda (KILN_CUDA_TOOLKIT names another place)"));
+    }
+    RETURN_IF_ERROR(LinkBitcode(module, Libdevice(), "libdevice"));
+    // libdevice asks for it: denormals are kept, as on CPUs.
+    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", uint32_t{0});
+  }
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    // The libraries' are those of older architectures, which would forbid inlining.
+    f.removeFnAttr("target-features");
+    f.removeFnAttr("target-cpu");
+    f.addFnAttr("target-cpu", state_->arch);
+    if (!llvm::is_contained(exported, f.getName())) {
+      f.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PtxMachine::Optimize(llvm::Module& module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  // Threads are the vectors.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  // With the machine, passes know that threads diverge, and leave barriers where they are.
+  llvm::PassBuilder builder(state_->machine.get(), tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel level = LevelOf(state_->options.level);
+  llvm::ModulePassManager passes = level == llvm::OptimizationLevel::O0
+                                       ? builder.buildO0DefaultPipeline(level)
+                                       : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(module, modules);
+}
+
+absl::StatusOr<std::string> PtxMachine::EmitPtx(llvm::Module& module) {
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if (state_->machine->addPassesToEmitFile(passes, out, nullptr,
+                                           llvm::CodeGenFileType::AssemblyFile,
+                                           /*DisableVerify=*/true)) {
+    return absl::InternalError("this target cannot emit code");
+  }
+  passes.run(module);
+  return std::string(text.begin(), text.end());
+}
+
+}  // namespace kiln::cuda
