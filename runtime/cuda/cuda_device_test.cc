@@ -1,0 +1,299 @@
+#include "runtime/cuda/cuda_device.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include "common/artifact/cuda_payload.h"
+#include "runtime/cuda_abi_digest.h"
+#include "runtime/loaded_kernel.h"
+
+namespace kiln {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// That of testdata/fake_driver.c.
+struct FakeDriver {
+  int32_t fail_allocation, fail_launch, refuse_cubins;
+  int64_t launches, copies_in, copies_out, fills, waits, live;
+  uint64_t bytes_in, bytes_out;
+  uint32_t last_blocks, last_threads;
+};
+
+constexpr uint64_t kPage = 65536;
+
+class CudaDeviceTest : public testing::Test {
+ protected:
+  CudaDeviceTest() {
+    static const std::string path =
+        std::string(std::getenv("TEST_SRCDIR")) + "/kiln/runtime/cuda/testdata/fake_driver.so";
+    static const bool chosen = (cuda::UseDriver(path), true);
+    EXPECT_TRUE(chosen);
+    const Result<CudaDevice*>& found = CudaDevice::Get();
+    if (!found.ok()) ADD_FAILURE() << found.error().text;
+    device_ = *found;
+    driver_ = static_cast<FakeDriver*>(dlsym(dlopen(path.c_str(), RTLD_NOW), "fake_driver"));
+    const int64_t live = driver_->live;
+    *driver_ = {};
+    driver_->live = live;
+  }
+
+  static KernelInfo Info(std::vector<TaskInfo> tasks) {
+    KernelInfo info;
+    info.name = "step";
+    info.target = Target::Cuda(90);
+    info.runtime_abi = kCudaAbi;
+    info.tasks = std::move(tasks);
+    info.arguments.resize(2);
+    return info;
+  }
+  static TaskInfo Range(const char* symbol, int64_t end) {
+    TaskInfo task;
+    task.kind = TaskKind::kRange;
+    task.symbol = symbol;
+    task.constant_bounds = end >= 0;
+    task.end = end;
+    task.block_dim = 128;
+    return task;
+  }
+  static TaskInfo Serial(const char* symbol) {
+    TaskInfo task;
+    task.kind = TaskKind::kSerial;
+    task.symbol = symbol;
+    return task;
+  }
+  Result<std::shared_ptr<const LoadedKernel>> Load(const KernelInfo& info) {
+    return device_->LoadBytes(PackCudaPayload("cubin", "ptx"), info, {});
+  }
+  std::unique_ptr<Buffer> Allocate(uint64_t bytes) {
+    Result<std::unique_ptr<Buffer>> buffer = device_->Allocate(bytes);
+    EXPECT_TRUE(buffer.ok());
+    return *std::move(buffer);
+  }
+  static int32_t* Ints(Buffer& buffer) { return reinterpret_cast<int32_t*>(buffer.host()); }
+
+  CudaDevice* device_;
+  FakeDriver* driver_;
+};
+
+TEST_F(CudaDeviceTest, IsDescribed) {
+  EXPECT_EQ(device_->target(), Target::Cuda(90));
+  EXPECT_EQ(device_->name(), "Fake");
+  EXPECT_EQ(device_->multiprocessors(), 4u);
+}
+
+TEST_F(CudaDeviceTest, AWarmLaunchIsOneCall) {
+  auto kernel = *Load(Info({Range("add_one", 1000)}));
+  EXPECT_TRUE(kernel->is_on_device());
+  auto buffer = Allocate(4000);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 1000};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  *driver_ = {};
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->launches, 2);
+  EXPECT_EQ(driver_->copies_in + driver_->copies_out + driver_->fills + driver_->waits, 0);
+  EXPECT_EQ(driver_->last_blocks, 8u);
+  EXPECT_EQ(driver_->last_threads, 128u);
+  ASSERT_TRUE(buffer->Touch(0, 4000, HostAccess::kRead).ok());
+  EXPECT_THAT(std::vector<int32_t>(Ints(*buffer), Ints(*buffer) + 1000), Each(2));
+}
+
+TEST_F(CudaDeviceTest, MemoryIsZeroedOnBothSides) {
+  auto kernel = *Load(Info({Range("add_one", -1)}));
+  auto buffer = Allocate(400);
+  EXPECT_NE(buffer->host(), buffer->data());
+  EXPECT_EQ(Ints(*buffer)[99], 0);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 100};
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->last_blocks, 4u * 16);  // its length is the device's to find out
+  ASSERT_TRUE(buffer->Touch(0, 400, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*buffer)[99], 1);
+}
+
+// A loop over elements is one copy in each direction, and moves only the pages that it touches.
+TEST_F(CudaDeviceTest, PagesAreFetchedAndHandedOverOnce) {
+  auto kernel = *Load(Info({Range("add_one", 1)}));
+  constexpr uint64_t kBytes = 10 * kPage + 12;
+  auto buffer = Allocate(kBytes);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), kBytes / 4};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  for (uint64_t at = 3 * kPage; at < 3 * kPage + 400; at += 4) {
+    ASSERT_TRUE(buffer->Touch(at, 4, HostAccess::kWrite).ok());
+    EXPECT_EQ(Ints(*buffer)[at / 4], 1);
+    Ints(*buffer)[at / 4] = 7;
+  }
+  EXPECT_EQ(driver_->copies_out, 1);
+  EXPECT_EQ(driver_->bytes_out, kPage);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  EXPECT_EQ(driver_->bytes_in, kPage);
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*buffer)[3 * kPage / 4], 8);
+  EXPECT_EQ(Ints(*buffer)[3 * kPage / 4 + 100], 2);
+  EXPECT_EQ(Ints(*buffer)[kBytes / 4 - 1], 2);
+}
+
+// What the host overwrites whole is not fetched; the rest of the pages at its ends is.
+TEST_F(CudaDeviceTest, OverwritingFetchesOnlyTheEnds) {
+  auto kernel = *Load(Info({Range("add_one", 1)}));
+  constexpr uint64_t kBytes = 8 * kPage;
+  auto buffer = Allocate(kBytes);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), kBytes / 4};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  ASSERT_TRUE(buffer->Touch(4, kBytes - 8, HostAccess::kOverwrite).ok());
+  EXPECT_EQ(driver_->bytes_out, 2 * kPage);
+  std::fill_n(Ints(*buffer) + 1, kBytes / 4 - 2, 5);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*buffer)[0], 2);
+  EXPECT_EQ(Ints(*buffer)[1], 6);
+  EXPECT_EQ(Ints(*buffer)[kBytes / 4 - 2], 6);
+  EXPECT_EQ(Ints(*buffer)[kBytes / 4 - 1], 2);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kOverwrite).ok());
+  EXPECT_EQ(driver_->copies_out, 0);
+}
+
+TEST_F(CudaDeviceTest, ResultsAndTemporaries) {
+  KernelInfo info = Info({Range("sum", 100), Serial("give")});
+  info.results = {1};
+  info.temporary_bytes = 8;
+  auto kernel = *Load(info);
+  auto buffer = Allocate(400);
+  ASSERT_TRUE(buffer->Touch(0, 400, HostAccess::kOverwrite).ok());
+  std::iota(Ints(*buffer), Ints(*buffer) + 100, 0);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 100};
+  for (int i = 0; i < 3; ++i) {  // temporaries begin at zero each time
+    uint64_t result = 0;
+    ASSERT_TRUE(kernel->Launch(slots, &result));
+    EXPECT_EQ(result, 4950u);
+  }
+}
+
+TEST_F(CudaDeviceTest, PrintsComeInTheLoopsOrderAndFailuresAtOnce) {
+  KernelInfo info = Info({Range("report", 2)});
+  info.has_effects = info.can_fail = true;
+  auto kernel = *Load(info);
+  for (int i = 0; i < 2; ++i) {
+    std::vector<uint64_t> printed, failed;
+    LaunchHooks hooks;
+    hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+      EXPECT_EQ(node, 7u);
+      printed.insert(printed.end(), values, values + count);
+    };
+    hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
+      EXPECT_EQ(node, 9u);
+      failed.assign(values, values + count);
+    };
+    const uint64_t slots[] = {10, 20};
+    EXPECT_FALSE(kernel->Launch(slots, nullptr, {&hooks}));
+    EXPECT_THAT(printed, ElementsAre(10, 20));
+    EXPECT_THAT(failed, ElementsAre(42));
+  }
+}
+
+TEST_F(CudaDeviceTest, EmptyLoopsAreNotLaunched) {
+  auto kernel = *Load(Info({Range("add_one", 0)}));
+  const uint64_t slots[] = {0, 0};
+  EXPECT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->launches, 0);
+}
+
+TEST_F(CudaDeviceTest, OldDriversCompileThePtx) {
+  driver_->refuse_cubins = 1;
+  EXPECT_TRUE(Load(Info({Range("add_one", 1)})).ok());
+  // "ptx" has its size and checksum.
+  const std::string payload = PackCudaPayload("cubin", "ptx");
+  const auto damaged =
+      device_->LoadBytes(payload.substr(0, payload.size() - 4), Info({Range("add_one", 1)}), {});
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_EQ(damaged.error().code, ErrorCode::kDataLoss);
+}
+
+TEST_F(CudaDeviceTest, RefusesUnsuitableArtifacts) {
+  KernelInfo info = Info({Range("add_one", 1)});
+  info.target = Target::Cpu(3);
+  EXPECT_THAT(Load(info).error().text, HasSubstr("made for x86-64-v3, the device is sm_90"));
+  info = Info({Range("add_one", 1)});
+  info.runtime_abi += 1;
+  EXPECT_EQ(Load(info).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(Load(Info({Range("absent", 1)})).error().code, ErrorCode::kDataLoss);
+  TaskInfo listgen;
+  listgen.kind = TaskKind::kListgen;
+  EXPECT_EQ(Load(Info({listgen})).error().code, ErrorCode::kUnimplemented);
+  info = Info({Range("add_one", 1)});
+  info.arguments.resize(501);
+  EXPECT_THAT(Load(info).error().text, HasSubstr("501 argument slots"));
+  EXPECT_EQ(device_->LoadBytes("no payload", Info({}), {}).error().code, ErrorCode::kDataLoss);
+}
+
+TEST_F(CudaDeviceTest, ExhaustedMemoryNamesTheSizes) {
+  const int64_t live = driver_->live;
+  driver_->fail_allocation = 1;
+  const auto buffer = device_->Allocate(uint64_t{5} << 20);
+  ASSERT_FALSE(buffer.ok());
+  EXPECT_EQ(buffer.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(buffer.error().text, HasSubstr("5 MiB) for fields on Fake, of whose 8 MiB 1 are"));
+  EXPECT_EQ(driver_->live, live);
+}
+
+TEST_F(CudaDeviceTest, ErrorsNameTheKernelsLaunched) {
+  auto kernel = *Load(Info({Range("add_one", 1)}));
+  ASSERT_TRUE(device_->Wait().ok());
+  const uint64_t slots[] = {0, 0};
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  driver_->fail_launch = 700;
+  EXPECT_THAT(device_->Wait().error().text,
+              HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS, it is a test, in kernel `step`"));
+  std::string said;
+  LaunchHooks hooks;
+  hooks.error = [&](std::string_view text) { said = text; };
+  EXPECT_FALSE(kernel->Launch(slots, nullptr, {&hooks}));
+  EXPECT_THAT(said, HasSubstr("the launch of kernel `step` failed"));
+}
+
+TEST_F(CudaDeviceTest, AForkedChildIsTold) {
+  auto buffer = Allocate(kPage);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const Result<> touched = buffer->Touch(0, 4, HostAccess::kRead);
+    _exit(!touched.ok() && touched.error().text.find("'spawn'") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(CudaDeviceTest, MemoryIsGivenBack) {
+  const int64_t live = driver_->live;
+  {
+    KernelInfo info = Info({Range("sum", 1)});
+    info.temporary_bytes = 8;
+    auto kernel = *Load(info);
+    auto buffer = Allocate(1000);
+    EXPECT_EQ(driver_->live, live + 2);
+  }
+  EXPECT_EQ(driver_->live, live);
+}
+
+}  // namespace
+}  // namespace kiln

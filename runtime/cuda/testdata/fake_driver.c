@@ -1,0 +1,133 @@
+/* A CUDA driver without a device, for tests of runtime/cuda: the "device's" memory is the host's,
+ * at other addresses, where the host cannot use it. The code of kernels is below, in C. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cuda_abi.h"
+
+/* What a test asks of the driver, and what it learns: it finds the variable by dlsym. */
+struct FakeDriver {
+  int32_t fail_allocation; /* the n-th from now on fails; 0: none */
+  int32_t fail_launch;     /* the code that launches return */
+  int32_t refuse_cubins;
+  int64_t launches, copies_in, copies_out, fills, waits, live;
+  uint64_t bytes_in, bytes_out;
+  uint32_t last_blocks, last_threads;
+} fake_driver;
+
+enum { kOk = 0, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500 };
+
+/* Added to an address of the host. */
+static const uint64_t kAway = (uint64_t)1 << 46;
+static void* host(uint64_t address) { return (void*)(address - kAway); }
+
+int cuInit(unsigned flags) { return kOk; }
+int cuDriverGetVersion(int* version) { return *version = 13000, kOk; }
+int cuGetErrorName(int code, const char** name) {
+  *name = code == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_ILLEGAL_ADDRESS";
+  return kOk;
+}
+int cuGetErrorString(int code, const char** text) { return *text = "it is a test", kOk; }
+int cuDeviceGetCount(int* count) { return *count = 1, kOk; }
+int cuDeviceGet(int* device, int ordinal) { return *device = 0, kOk; }
+int cuDeviceGetName(char* name, int size, int device) { return strcpy(name, "Fake"), kOk; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
+  return kOk;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &fake_driver, kOk; }
+int cuCtxSetCurrent(void* context) { return kOk; }
+int cuCtxSynchronize(void) { return ++fake_driver.waits, fake_driver.fail_launch; }
+
+int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  if (fake_driver.fail_allocation != 0 && --fake_driver.fail_allocation == 0) return kOutOfMemory;
+  ++fake_driver.live;
+  /* Not zeroed: whoever needs zeros has to ask. */
+  *address = (uint64_t)memset(malloc(bytes), 0xa5, bytes) + kAway;
+  return kOk;
+}
+int cuMemFree_v2(uint64_t address) { return --fake_driver.live, free(host(address)), kOk; }
+int cuMemGetInfo_v2(size_t* left, size_t* total) { return *left = 1 << 20, *total = 8 << 20, kOk; }
+int cuMemHostAlloc(void** at, size_t bytes, unsigned flags) { return *at = malloc(bytes), kOk; }
+int cuMemFreeHost(void* at) { return free(at), kOk; }
+int cuMemHostGetDevicePointer_v2(uint64_t* address, void* at, unsigned flags) {
+  return *address = (uint64_t)at + kAway, kOk;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  ++fake_driver.copies_in, fake_driver.bytes_in += bytes;
+  return memcpy(host(to), from, bytes), kOk;
+}
+int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  ++fake_driver.copies_out, fake_driver.bytes_out += bytes;
+  return memcpy(to, host(from), bytes), kOk;
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* stream) {
+  return memcpy(host(to), host(from), bytes), kOk;
+}
+int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void* stream) {
+  return ++fake_driver.fills, memset(host(at), value, count), kOk;
+}
+int cuMemsetD16Async(uint64_t at, unsigned short value, size_t count, void* stream) {
+  for (uint16_t* to = host(at); count > 0; --count) *to++ = value;
+  return ++fake_driver.fills, kOk;
+}
+int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void* stream) {
+  for (uint32_t* to = host(at); count > 0; --count) *to++ = value;
+  return ++fake_driver.fills, kOk;
+}
+
+/* --- Kernels. Arguments: the address of i32s, and their number. --- */
+
+static void add_one(KilnCudaLaunch* l) {
+  int32_t* x = host(l->arguments[0]);
+  for (uint64_t i = 0; i < l->arguments[1]; ++i) ++x[i];
+}
+static void sum(KilnCudaLaunch* l) {
+  int32_t* x = host(l->arguments[0]);
+  uint64_t* total = host((uint64_t)l->temporaries);
+  for (uint64_t i = 0; i < l->arguments[1]; ++i) *total += x[i];
+}
+static void give(KilnCudaLaunch* l) {
+  *(uint64_t*)host((uint64_t)l->results) = *(uint64_t*)host((uint64_t)l->temporaries);
+}
+/* Prints its arguments as node 7, in an order that no loop has, and fails at node 9. */
+static void report(KilnCudaLaunch* l) {
+  KilnCudaReports* reports = host((uint64_t)l->reports);
+  for (int i = 1; i >= 0; --i) {
+    const uint32_t size = sizeof(KilnCudaPrint) + 8;
+    KilnCudaPrint* print = (KilnCudaPrint*)(reports->prints + reports->print_bytes);
+    reports->print_bytes += size;
+    if (reports->print_bytes > reports->print_capacity) return;
+    *print = (KilnCudaPrint){size, 7, 1, (uint32_t)l->task, (uint64_t)i};
+    print->values[0] = l->arguments[i];
+  }
+  reports->failed = reports->ready = 1;
+  reports->node = 9, reports->count = 1, reports->values[0] = 42;
+}
+
+static const struct {
+  const char* name;
+  void (*run)(KilnCudaLaunch*);
+} kFunctions[] = {{"add_one", add_one}, {"sum", sum}, {"give", give}, {"report", report}};
+
+int cuModuleLoadData(void** module, const void* image) {
+  if (fake_driver.refuse_cubins && memcmp(image, "cubin", 5) == 0) return kNoBinary;
+  return *module = &fake_driver, kOk;
+}
+int cuModuleUnload(void* module) { return kOk; }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  for (size_t i = 0; i < sizeof kFunctions / sizeof *kFunctions; ++i) {
+    if (strcmp(kFunctions[i].name, name) == 0) return *function = (void*)&kFunctions[i], kOk;
+  }
+  return kNotFound;
+}
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
+  if (fake_driver.fail_launch != 0) return fake_driver.fail_launch;
+  ++fake_driver.launches;
+  fake_driver.last_blocks = gx, fake_driver.last_threads = bx;
+  ((void (*)(KilnCudaLaunch*))((const void* const*)function)[1])(parameters[0]);
+  return kOk;
+}
