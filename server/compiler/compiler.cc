@@ -17,6 +17,7 @@
 #include "server/compiler/codegen/codegen.h"
 #include "server/compiler/codegen/cpu/link_module.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
+#include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/emit_kernel.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/lowering/lower_unit.h"
@@ -245,6 +246,7 @@ absl::StatusOr<proto::LinkReply> Compiler::Link(const proto::LinkRequest& reques
 
 absl::Status Compiler::WarmUp() {
   cuda::ReadLibdevice();
+  cuda::LoadNvJitLink();
   proto::CompileUnit unit;
   if (!google::protobuf::TextFormat::ParseFromString(kWarmUpUnit, &unit)) {
     return absl::InternalError("the warm-up unit does not parse");

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Target>> MakeTarget(kiln::Target target, const Op
   if (Contains(CompiledCudaTargets(), target)) {
     ASSIGN_OR_RETURN(std::unique_ptr<cuda::PtxMachine> machine,
                      cuda::PtxMachine::Make(target, options));
-    return std::make_unique<cuda::CudaTarget>(std::move(machine));
+    return std::make_unique<cuda::CudaTarget>(target, std::move(machine));
   }
   return absl::UnimplementedError(absl::StrCat("no code for target '", target.text(),
                                                "': ", CompiledTargetTexts(), ", ",

@@ -1,19 +1,23 @@
 // The daemon with the real compiler: from a unit to machine code.
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/artifact/cuda_payload.h"
 #include "common/artifact/entry.h"
 #include "common/unit/canonical.h"
 #include "google/protobuf/text_format.h"
 #include "kiln/proto/unit.pb.h"
 #include "runtime/abi_digest.h"
+#include "runtime/cuda_abi_digest.h"
 #include "tests/e2e/server/daemon_fixture.h"
 
 namespace kiln {
@@ -80,6 +84,46 @@ TEST_F(CompilerTest, MakesALoadableObject) {
             "ELF");
   EXPECT_GE(entry->info.tasks_size(), 1);
   EXPECT_EQ(Compile(&client, 0)->tier(), "memory");
+}
+
+// The unit for sm_90, whose sine is libdevice's.
+std::string CudaUnit(int seed) {
+  proto::CompileUnit unit;
+  EXPECT_TRUE(unit.ParseFromString(Unit(seed)));
+  unit.mutable_target()->mutable_cuda()->set_virtual_arch(90);
+  unit.mutable_target()->mutable_cuda()->set_real_arch(90);
+  unit.mutable_target()->set_runtime_abi(kCudaAbi);
+  return CanonicalBytes(unit);
+}
+
+// The toolkit's libraries are read before workers give up reading files: here, locked ones make
+// machine code. Two of them make the same.
+TEST_F(CompilerTest, LockedWorkersMakeCodeForCuda) {
+  if (access("/usr/local/cuda/nvvm/libdevice/libdevice.10.bc", R_OK) != 0) {
+    GTEST_SKIP() << "no CUDA toolkit in /usr/local/cuda";
+  }
+  std::string first;
+  for (int daemon = 0; daemon < 2; ++daemon) {
+    ASSERT_EQ(Start(), 0);
+    TestClient client = Client();
+    proto::CompileRequest request;
+    request.set_unit(CudaUnit(0));
+    const auto reply = client.Call<proto::CompileReply>(FrameType::kCompile, request);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    const absl::StatusOr<EntryView> entry = DecodeEntry(reply->entry());
+    ASSERT_TRUE(entry.ok()) << entry.status();
+    EXPECT_EQ(entry->info.target().cuda().real_arch(), 90u);
+    CudaPayload payload;
+    ASSERT_EQ(UnpackCudaPayload({entry->payload.data(), entry->payload.size()}, &payload), "");
+    EXPECT_EQ(payload.cubin.substr(1, 3), "ELF");
+    if (daemon == 0) first = std::string(entry->payload);
+    EXPECT_TRUE(entry->payload == first);
+    EXPECT_EQ(client.Stats()->worker_deaths(), 0u);
+    // Counted on from daemon to daemon: the second has compiled as well.
+    EXPECT_EQ(client.Stats()->compiles(), daemon + 1u);
+    Stop();
+    std::filesystem::remove(EntryPath(*reply));
+  }
 }
 
 TEST_F(CompilerTest, LinksAModuleOfTwoLevels) {

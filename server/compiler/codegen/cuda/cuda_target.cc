@@ -7,10 +7,12 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "runtime/cuda_abi.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/atomics.h"
 #include "server/compiler/codegen/cuda/abi.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
+#include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/random_streams.h"
@@ -86,6 +88,12 @@ llvm::StringRef LibdeviceName(mlir::Operation& op) {
 // --- Entry form, iteration, storage ------------------------------------------------------
 
 llvm::Function* CudaTarget::NewTaskFunction(KernelState* state, const std::string& name) const {
+  // Entries of more parameters need newer drivers, and none takes 32 KB.
+  if (state->num_slots > KILN_CUDA_MAX_SLOTS && state->unsupported.empty()) {
+    state->unsupported =
+        absl::StrCat("kernels with ", state->num_slots, " argument slots on CUDA (of at most ",
+                     KILN_CUDA_MAX_SLOTS, ")");
+  }
   llvm::LLVMContext& c = state->module->getContext();
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {llvm::PointerType::get(c, 0)},
                                        /*isVarArg=*/false);
@@ -221,7 +229,13 @@ absl::StatusOr<std::string> CudaTarget::EmitAssembly(const llvm::Module& module)
 }
 
 absl::StatusOr<codegen::Target::Linked> CudaTarget::Link(llvm::ArrayRef<char> object) {
-  return Linked{PackCudaPayload(/*cubin=*/"", {object.data(), object.size()}), {}};
+  const std::string ptx(object.begin(), object.end());
+  std::string cubin;
+  // Without nvJitLink, the driver compiles the PTX, in each process.
+  if (!target_.ptx_only() && HasNvJitLink()) {
+    ASSIGN_OR_RETURN(cubin, Assemble(ptx, target_.level()));
+  }
+  return Linked{PackCudaPayload(cubin, ptx), {}};
 }
 
 }  // namespace kiln::cuda

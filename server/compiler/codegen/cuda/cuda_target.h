@@ -19,7 +19,8 @@ namespace kiln::cuda {
 
 class CudaTarget final : public codegen::Target {
  public:
-  explicit CudaTarget(std::unique_ptr<PtxMachine> machine) : machine_(std::move(machine)) {}
+  CudaTarget(kiln::Target target, std::unique_ptr<PtxMachine> machine)
+      : target_(target), machine_(std::move(machine)) {}
 
   const char* triple() const override { return machine_->triple(); }
   const llvm::DataLayout& data_layout() const override { return machine_->data_layout(); }
@@ -62,6 +63,7 @@ class CudaTarget final : public codegen::Target {
   absl::StatusOr<Linked> Link(llvm::ArrayRef<char> object) override;
 
  private:
+  const kiln::Target target_;
   std::unique_ptr<PtxMachine> machine_;
 };
 

@@ -52,6 +52,21 @@ absl::Status LinkBitcode(llvm::Module& module, llvm::StringRef bitcode, const ch
   return absl::OkStatus();
 }
 
+// LLVM numbers calls in comments, by a counter of the process: the same kernel would have other
+// bytes in each worker.
+std::string WithoutCallNumbers(llvm::StringRef ptx) {
+  constexpr llvm::StringRef kComment = "// callseq";
+  std::string text;
+  text.reserve(ptx.size());
+  while (!ptx.empty()) {
+    const auto [line, rest] = ptx.split('\n');
+    text += line.take_front(line.find(kComment)).rtrim();
+    text += '\n';
+    ptx = rest;
+  }
+  return text;
+}
+
 }  // namespace
 
 struct PtxMachine::State {
@@ -158,7 +173,7 @@ absl::StatusOr<std::string> PtxMachine::EmitPtx(llvm::Module& module) {
     return absl::InternalError("this target cannot emit code");
   }
   passes.run(module);
-  return std::string(text.begin(), text.end());
+  return WithoutCallNumbers({text.data(), text.size()});
 }
 
 }  // namespace kiln::cuda

@@ -1,0 +1,254 @@
+// Kernels for CUDA by families of operations: what their PTX contains, and that nvJitLink takes it
+// for old and new devices (skipped where there is none).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/artifact/cuda_payload.h"
+#include "common/artifact/target_proto.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "server/compiler/codegen/codegen.h"
+#include "server/compiler/codegen/cuda/libdevice.h"
+#include "server/compiler/codegen/cuda/nv_jit_link.h"
+#include "server/compiler/codegen/emit_kernel.h"
+#include "server/compiler/dialect/dialect.h"
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr uint32_t kElfMachineCuda = 190;
+
+struct Made {
+  std::string cubin, ptx, payload;
+  std::vector<proto::Task> tasks;
+};
+
+// One kernel with an ndarray of `type`, of one axis, and an argument slot after its two.
+std::string Kernel(const std::string& type, const std::string& tasks) {
+  return absl::StrCat("kiln.kernel @k storages [#kiln.ndarray<slot = 0, axes = 1, types = [", type,
+                      "], soa = false, clamp = false, alias = 0, read_only = false>] results ",
+                      "[i32] attributes {slots = 3 : i64} {\n", tasks, "\nkiln.return\n}\n");
+}
+
+// A task over [0, 1000); its body may use %p, the cell of the index %i, and %v, its value.
+std::string Range(const std::string& type, const std::string& body) {
+  return absl::StrCat(R"(kiln.task.range_for "t" bounds {
+    %l = arith.constant 0 : i64
+    %u = arith.constant 1000 : i64
+    kiln.yield %l, %u : i64, i64
+  } body (%i : i32) {
+    %p = kiln.global 0 component 0 [%i] : !kiln.addr<)",
+                      type, ">\n%v = kiln.load %p : !kiln.addr<", type, ">\n", body,
+                      "\nkiln.continue\n}");
+}
+
+absl::StatusOr<Made> Compile(const std::string& text, Target target) {
+  cuda::ReadLibdevice();
+  cuda::LoadNvJitLink();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ir::KilnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module) return absl::InvalidArgumentError("the test's text does not parse");
+  proto::Target message;
+  SetTarget(target, &message);
+  proto::CodeOptions options;
+  options.set_opt_level(3);
+  std::vector<proto::StageReport> stages;
+  CodeGenerator generator;
+  absl::StatusOr<GeneratedCode> code =
+      generator.Generate(&module->getBody()->front(), message, options, {}, &stages, "");
+  if (!code.ok()) return code.status();
+  CudaPayload payload;
+  Made made;
+  std::string wrong = UnpackCudaPayload(code->payload, &payload);
+  if (wrong.empty()) wrong = CudaPtxText(payload, &made.ptx);
+  if (!wrong.empty()) return absl::InternalError(wrong);
+  made.cubin = payload.cubin;
+  made.payload = code->payload;
+  made.tasks = code->tasks;
+  return made;
+}
+
+struct Family {
+  const char* name;
+  std::string text;
+};
+
+std::string Atomic(const std::string& kind, const std::string& type) {
+  return absl::StrCat("%old = kiln.atomic ", kind, " %v, %p : !kiln.addr<", type,
+                      ">\nkiln.store %old, %p : !kiln.addr<", type, ">\n");
+}
+
+// All kinds of atomics on one type, in one task each.
+std::string Atomics(const std::string& type, const std::vector<const char*>& kinds) {
+  std::string tasks;
+  for (const char* kind : kinds) tasks += Range(type, Atomic(kind, type)) + "\n";
+  return Kernel(type, tasks);
+}
+
+std::string Math(const std::string& type) {
+  std::string body;
+  std::string last = "%v";
+  int next = 0;
+  for (const char* name : {"sin",  "cos",   "tan",       "asin",  "acos", "atan", "sinh",  "cosh",
+                           "tanh", "asinh", "acosh",     "atanh", "exp",  "exp2", "expm1", "log",
+                           "log2", "log10", "log1p",     "cbrt",  "erf",  "sqrt", "rsqrt", "floor",
+                           "ceil", "round", "roundeven", "trunc", "absf"}) {
+    const std::string result = absl::StrCat("%m", next++);
+    absl::StrAppend(&body, result, " = math.", name, " ", last, " : ", type, "\n");
+    last = result;
+  }
+  for (const char* name : {"math.powf", "math.atan2", "math.copysign", "arith.remf", "arith.divf",
+                           "arith.minnumf", "arith.maximumf"}) {
+    const std::string result = absl::StrCat("%m", next++);
+    absl::StrAppend(&body, result, " = ", name, " ", last, ", %v : ", type, "\n");
+    last = result;
+  }
+  return Kernel(type, Range(type, body + "kiln.store " + last + ", %p : !kiln.addr<" + type + ">"));
+}
+
+std::string IntegerMath(const std::string& type) {
+  return Kernel(
+      type, Range(type, absl::StrCat("%a = math.ctpop %v : ", type, "\n%b = math.ctlz %a : ", type,
+                                     "\n%c = math.cttz %b : ", type, "\n%d = math.absi %c : ", type,
+                                     "\n%e = math.ipowi %d, %v : ", type,
+                                     "\nkiln.store %e, %p : !kiln.addr<", type, ">")));
+}
+
+std::string Random(const std::string& type) {
+  return Kernel(type, Range(type, absl::StrCat("%r = kiln.random : ", type,
+                                               "\nkiln.store %r, %p : !kiln.addr<", type, ">")));
+}
+
+// A task that may fail, print, call a function and keep an array.
+std::string Reports() {
+  return Kernel("i32", R"(kiln.function 0 (%x : i32, %at : !kiln.addr<i32>) -> (i32) {
+      %old = kiln.atomic addi %x, %at : !kiln.addr<i32>
+      %zero = arith.constant 0 : i32
+      %good = arith.cmpi sge, %old, %zero : i32
+      kiln.assert %good, 5 (%old) : (i32)
+      kiln.print 6 (%old) : (i32)
+      kiln.return %old : i32
+    }
+  )" + Range("i32", R"(kiln.print 7 (%i, %v) : (i32, i32)
+      %c = kiln.call 0(%v, %p) : (i32, !kiln.addr<i32>) -> (i32)
+      %ok = arith.cmpi slt, %c, %v : i32
+      kiln.assert %ok, 9 (%c) : (i32)
+      kiln.store %c, %p : !kiln.addr<i32>)"));
+}
+
+std::string Serial() {
+  return Kernel("i32", R"(kiln.task.serial "s" {
+    %v = kiln.argument 2 : i32
+    %t = kiln.temporary 8 : !kiln.addr<i32>
+    %old = kiln.atomic addi %v, %t : !kiln.addr<i32>
+    kiln.result 0, %old : i32
+    kiln.return
+  })");
+}
+
+std::vector<Family> Families() {
+  const std::vector<const char*> ints = {"addi",  "subi",  "muli", "minsi", "maxsi",
+                                         "minui", "maxui", "andi", "ori",   "xori"};
+  const std::vector<const char*> floats = {"addf", "subf", "mulf", "minf", "maxf"};
+  return {{"atomics of i8", Atomics("i8", ints)},
+          {"atomics of i16", Atomics("i16", ints)},
+          {"atomics of i32", Atomics("i32", ints)},
+          {"atomics of i64", Atomics("i64", ints)},
+          {"atomics of i1", Atomics("i1", {"andi", "ori", "xori"})},
+          {"atomics of f16", Atomics("f16", floats)},
+          {"atomics of f32", Atomics("f32", floats)},
+          {"atomics of f64", Atomics("f64", floats)},
+          {"math of f32", Math("f32")},
+          {"math of f64", Math("f64")},
+          {"math of f16", Math("f16")},
+          {"math of i16", IntegerMath("i16")},
+          {"math of i32", IntegerMath("i32")},
+          {"math of i64", IntegerMath("i64")},
+          {"random f16", Random("f16")},
+          {"random f32", Random("f32")},
+          {"random f64", Random("f64")},
+          {"random i32", Random("i32")},
+          {"random i64", Random("i64")},
+          {"reports and functions", Reports()},
+          {"serial", Serial()}};
+}
+
+TEST(CudaTargetTest, DevicesOldAndNewTakeEachFamily) {
+  cuda::LoadNvJitLink();
+  cuda::ReadLibdevice();
+  if (!cuda::HasNvJitLink() || cuda::Libdevice().empty()) {
+    GTEST_SKIP() << "no CUDA toolkit in /usr/local/cuda or KILN_CUDA_TOOLKIT";
+  }
+  for (const Family& family : Families()) {
+    for (const uint32_t arch : {75, 90, 120}) {
+      const auto made = Compile(family.text, Target::Cuda(arch));
+      ASSERT_TRUE(made.ok()) << family.name << ", sm_" << arch << ": " << made.status();
+      ASSERT_GT(made->cubin.size(), 64u) << family.name;
+      EXPECT_EQ(made->cubin.substr(0, 4),
+                "\x7f"
+                "ELF");
+      EXPECT_EQ(static_cast<unsigned char>(made->cubin[18]), kElfMachineCuda);
+    }
+  }
+}
+
+// LLVM 19 has no code for some ordered atomics and weakens others in silence. Nothing of a library
+// may stay a call to something that the module does not define.
+TEST(CudaTargetTest, PtxHasNoOrderedAtomicsAndIsComplete) {
+  cuda::ReadLibdevice();
+  for (const Family& family : Families()) {
+    const auto made = Compile(family.text, Target::CudaPtx(75));
+    if (!made.ok() && cuda::Libdevice().empty()) continue;
+    ASSERT_TRUE(made.ok()) << family.name << ": " << made.status();
+    EXPECT_EQ(made->cubin, "") << family.name;
+    EXPECT_THAT(made->ptx, HasSubstr(".target sm_75")) << family.name;
+    for (const char* never : {".acquire", ".release", ".acq_rel", ".extern"}) {
+      EXPECT_THAT(made->ptx, Not(HasSubstr(never))) << family.name;
+    }
+  }
+}
+
+TEST(CudaTargetTest, EqualKernelsGiveEqualBytes) {
+  const std::string text = Reports();
+  const auto one = Compile(text, Target::Cuda(90));
+  const auto other = Compile(text, Target::Cuda(90));
+  ASSERT_TRUE(one.ok() && other.ok()) << one.status();
+  EXPECT_EQ(one->ptx, other->ptx);
+  EXPECT_TRUE(one->payload == other->payload) << "the machine code differs";
+}
+
+TEST(CudaTargetTest, AtomicsAreInstructionsWhereThereAreSome) {
+  const auto ptx = [](const std::string& kind, const std::string& type) {
+    const auto made = Compile(Kernel(type, Range(type, Atomic(kind, type))), Target::CudaPtx(75));
+    return made.ok() ? made->ptx : made.status().ToString();
+  };
+  EXPECT_THAT(ptx("addf", "f32"), HasSubstr("atom.global.add.f32"));
+  EXPECT_THAT(ptx("subf", "f64"), HasSubstr("atom.global.add.f64"));
+  EXPECT_THAT(ptx("maxui", "i64"), HasSubstr("atom.global.max.u64"));
+  EXPECT_THAT(ptx("minf", "f32"), HasSubstr("atom.global.cas.b32"));
+  EXPECT_THAT(ptx("mulf", "f64"), HasSubstr("atom.global.cas.b64"));
+}
+
+TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {
+  const auto made = Compile(Serial(), Target::CudaPtx(80));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(made->ptx, HasSubstr(".visible .entry task_0("));
+  EXPECT_EQ(made->tasks[0].kind(), proto::TASK_SERIAL);
+}
+
+TEST(CudaTargetTest, NamesWhatItHasNoCodeFor) {
+  const std::string many =
+      "kiln.kernel @k storages [] results [] attributes {slots = 501 : i64} {\n"
+      "kiln.task.serial \"s\" {\nkiln.return\n}\nkiln.return\n}\n";
+  const auto made = Compile(many, Target::Cuda(90));
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(made.status().ToString(), HasSubstr("501 argument slots on CUDA"));
+}
+
+}  // namespace
+}  // namespace kiln
