@@ -128,13 +128,17 @@ absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std:
   }
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
-    // The libraries' are those of older architectures, which would forbid inlining.
+    // The libraries' are those of older architectures and of code without a C library, which would
+    // forbid inlining.
     f.removeFnAttr("target-features");
     f.removeFnAttr("target-cpu");
+    f.removeFnAttr("no-builtins");
     f.addFnAttr("target-cpu", state_->arch);
     if (!llvm::is_contained(exported, f.getName())) {
       f.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
+    // The state of the stream then stays in registers within a loop.
+    if (f.getName().starts_with("kiln_random")) f.addFnAttr(llvm::Attribute::AlwaysInline);
   }
   return absl::OkStatus();
 }
