@@ -455,6 +455,7 @@ def upstream_tier(server: str) -> str:
     variables."""
 
 TARGETS: tuple[str, ...]  # the targets that Kiln can compile for, the least first
+CUDA_TARGETS: tuple[str, ...]  # the same of CUDA devices: machine code, then PTX alone
 
 def version() -> str: ...
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "warm": [
         ("[-q] MANIFEST|program.py", "compile the kernels of a program for later runs"),
         ("--jobs N --cpu LEVEL,… …", "compile N at once, for these levels"),
+        ("--target sm_90,… …", "compile for CUDA devices; compute_80: PTX for later ones"),
         ("--record program.py [arguments]", "run the program first, even if it left a manifest"),
         ("--output FILE …", "write the manifest to a file"),
         ("--json --report FILE …", "report each kernel"),

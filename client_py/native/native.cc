@@ -89,6 +89,9 @@ PYBIND11_MODULE(_native, m) {
   py::list targets;
   for (const kiln::Target target : kiln::CompiledTargets()) targets.append(target.text());
   m.attr("TARGETS") = py::tuple(targets);
+  py::list cuda_targets;
+  for (const kiln::Target target : kiln::CompiledCudaTargets()) cuda_targets.append(target.text());
+  m.attr("CUDA_TARGETS") = py::tuple(cuda_targets);
   m.def("program_folder", [] { return kiln::FindBinDir(); });
   m.def("program",
         [](const std::string& name) { return kiln::ProgramIn(kiln::FindBinDir(), name); });

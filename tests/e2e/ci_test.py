@@ -70,6 +70,25 @@ def test_warm_works_without_a_daemon(kiln, other, program, tmp_path):
     assert "misses 0" in other("run", "--require-hit", program, env=off).stderr
 
 
+def test_warm_compiles_for_cuda_devices(kiln, other, program, tmp_path):
+    carried = tmp_path / "app.manifest"
+    kiln("run", "--manifest", carried, program)
+    targets = ["sm_80", "sm_90", "compute_80"]
+    for server in ("", "off"):
+        made = other if server else kiln
+        done = made(
+            "warm", "--json", "--target", ",".join(targets), carried, env={"KILN_SERVER": server}
+        )
+        report = json.loads(done.stdout)
+        assert (report["hits"], report["misses"], report["failed"]) == (0, 6, 0)
+        assert sorted(k["level"] for k in report["kernels"]) == sorted(2 * targets)
+        again = made("warm", "--json", "--target", "sm_90", carried, env={"KILN_SERVER": server})
+        assert json.loads(again.stdout)["hits"] == 2
+    wrong = kiln("warm", "--target", "sm_9", carried, check=False)
+    assert wrong.returncode == 2 and "--target=sm_9: one of " in wrong.stderr
+    assert "compute_80" in wrong.stderr
+
+
 def test_a_manifest_does_not_depend_on_where_it_is_made(kiln, other, program, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     kiln("run", "--manifest", first, program)

@@ -117,8 +117,19 @@ def target(text, option="--cpu"):
     """The value of an option that takes a target. Raises BadOption if it is not one of TARGETS."""
     from .. import _native
 
-    if text not in _native.TARGETS:
-        raise BadOption(f"{option}={text}: one of {', '.join(_native.TARGETS)} expected")
+    return _among(_native.TARGETS, text, option)
+
+
+def any_target(text, option="--target"):
+    """The same of an option that takes CUDA targets as well."""
+    from .. import _native
+
+    return _among(_native.TARGETS + _native.CUDA_TARGETS, text, option)
+
+
+def _among(known, text, option):
+    if text not in known:
+        raise BadOption(f"{option}={text}: one of {', '.join(known)} expected")
     return text
 
 

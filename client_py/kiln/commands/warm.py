@@ -17,7 +17,7 @@ from .. import _native, misses
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
-from .options import BadOption, count, default_target, parse, target
+from .options import BadOption, any_target, count, default_target, parse, target
 from .reports import Outcome, Report
 
 _OPTIONS = {
@@ -29,6 +29,7 @@ _OPTIONS = {
     "--record": False,
     "--report": [],
     "--require-hit": False,
+    "--target": [],
 }
 _SHORT = {"-j": "--jobs", "-o": "--output", "-q": "--quiet"}
 
@@ -36,7 +37,9 @@ _SHORT = {"-j": "--jobs", "-o": "--output", "-q": "--quiet"}
 def main(argv):
     options, rest = _parse(argv)
     jobs = count(options["jobs"], "--jobs") if options["jobs"] else os.cpu_count() or 1
-    targets = [target(text) for text in dict.fromkeys(options["cpu"])]
+    targets = [target(text) for text in options["cpu"]]
+    targets += [any_target(text) for text in options["target"]]
+    targets = list(dict.fromkeys(targets))
     default_target()
     reports.check_paths(options["report"])
     path = rest[0]
