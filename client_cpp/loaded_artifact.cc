@@ -114,8 +114,9 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
 absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
   RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
-  ASSIGN_OR_RETURN(Device* const device, DeviceOf(entry));
-  return WithInfo(device->LoadFile(path, KernelInfoOf(entry.info)), entry);
+  // Only the system's loader takes code from files.
+  if (TargetOf(entry.info.target()).device() != Target::Device::kCpu) return LoadBytes(entry);
+  return WithInfo(LoadedKernel::FromFile(path, KernelInfoOf(entry.info)), entry);
 }
 
 absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {

@@ -27,6 +27,10 @@ inline absl::Status ToStatus(const Error& error) {
   return absl::Status(static_cast<absl::StatusCode>(error.code), error.text);
 }
 
+inline absl::Status ToStatus(const Result<>& done) {
+  return done.ok() ? absl::OkStatus() : ToStatus(done.error());
+}
+
 template <typename T>
 absl::StatusOr<T> ToStatusOr(Result<T> result) {
   if (!result.ok()) return ToStatus(result.error());

@@ -23,10 +23,6 @@ class Cpu final : public Device {
  public:
   Target target() const override { return HostTarget(); }
 
-  Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
-                                                       KernelInfo info) override {
-    return LoadedKernel::FromFile(path, std::move(info));
-  }
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override {
@@ -57,7 +53,7 @@ class Cpu final : public Device {
     }
   }
 
-  void Synchronize() override {}
+  Result<> Synchronize() override { return {}; }
   Event Record() override { return {NowNanoseconds()}; }
 };
 

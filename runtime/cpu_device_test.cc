@@ -13,13 +13,10 @@ TEST(CpuDeviceTest, LoadsAndLaunches) {
   AddSerial(&info, "add_one");
   EXPECT_EQ(CpuDevice().target(), info.target);
   auto from_bytes = CpuDevice().LoadBytes(TestKernelBytes(), info, {});
-  auto from_file = CpuDevice().LoadFile(kTestKernelPath, info);
-  ASSERT_TRUE(from_bytes.ok() && from_file.ok());
-  for (const auto& kernel : {*from_bytes, *from_file}) {
-    uint64_t argument = 41, result = 0;
-    EXPECT_TRUE(kernel->Launch(&argument, &result));
-    EXPECT_EQ(result, 42u);
-  }
+  ASSERT_TRUE(from_bytes.ok());
+  uint64_t argument = 41, result = 0;
+  EXPECT_TRUE((*from_bytes)->Launch(&argument, &result));
+  EXPECT_EQ(result, 42u);
   info.target = Target::Cuda(90);
   EXPECT_EQ(CpuDevice().LoadBytes(TestKernelBytes(), info, {}).error().code,
             ErrorCode::kFailedPrecondition);
@@ -47,7 +44,7 @@ TEST(CpuDeviceTest, CopiesAndFills) {
 
 TEST(CpuDeviceTest, EventsAreInOrder) {
   const Device::Event before = CpuDevice().Record();
-  CpuDevice().Synchronize();
+  EXPECT_TRUE(CpuDevice().Synchronize().ok());
   EXPECT_GE(CpuDevice().Seconds(before, CpuDevice().Record()), 0);
 }
 

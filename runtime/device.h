@@ -33,9 +33,7 @@ class Device {
   // The best target whose code the device runs.
   virtual Target target() const = 0;
 
-  // --- Code: as LoadedKernel::FromFile and FromBytes, with its `directories`
-  virtual Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
-                                                               KernelInfo info) = 0;
+  // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info, const std::vector<std::string>& directories) = 0;
 
@@ -49,8 +47,9 @@ class Device {
   virtual void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) = 0;
 
   // --- Order and time
-  // Returns when all launches, copies and fills before it are done.
-  virtual void Synchronize() = 0;
+  // Returns when all launches, copies and fills before it are done. What failed of them since the
+  // last call fails this one.
+  virtual Result<> Synchronize() = 0;
   virtual Event Record() = 0;
   double Seconds(Event from, Event to) const {
     return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;

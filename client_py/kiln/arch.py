@@ -57,7 +57,6 @@ vulkan = _ARCHES["vulkan"]
 amdgpu = _ARCHES["amdgpu"]
 cpu = arm64 if os.uname().machine in ("aarch64", "arm64") else x64
 gpu = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
-_SUPPORTED = (cpu,)
 
 
 def arch_from_name(name):
@@ -69,7 +68,8 @@ def arch_from_name(name):
 
 
 def is_arch_supported(arch, use_gles=False):
-    return arch in _SUPPORTED
+    # CUDA is unfinished, so only a program whose user asks for it gets it.
+    return arch == cpu or (arch == cuda and bool(os.environ.get("KILN_CUDA_DRIVER")))
 
 
 __all__ = [

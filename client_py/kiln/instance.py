@@ -230,7 +230,7 @@ def _compile(kernel, ctx, builder, session):
             kernel.__name__,
             cfg.code_options(),
             report,
-            cfg.cpu_level,
+            runtime.target(),
             _aliases(ctx.bindings),
         )
     except _native.CompileFailed as failed:

@@ -7,7 +7,7 @@ import sys
 from . import __version__, _native, interrupts, provided, stat
 from . import types as ti_types
 from .active import python_scope
-from .arch import Arch, arch_from_name, cpu, is_arch_supported
+from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported
 from .data import declared
 from .diagnostics import near, say
 from .settings import FRONT_END, ON_OVERFLOW, OPTIONS, cfg
@@ -81,6 +81,7 @@ def init(
         raise say.unknown_check_overflow(value=cfg.check_overflow)
     _check_cpu_level("cpu_level" in options, environment)
     cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
+    _use_device()
     if _test_mode:
         return _FrontEndOptions()
     _native.set_threads(int(cfg.cpu_max_num_threads))
@@ -116,6 +117,7 @@ def reset():
     _native.forget_instances()
     _native.set_profiler(None)
     cfg.set_defaults()
+    _use_device()
 
 
 _at_reset = []
@@ -157,6 +159,7 @@ def sync():
     """
     require_init("wait for kernels")
     declared.check(generation)
+    _native.synchronize()
 
 
 def require_init(what):
@@ -242,6 +245,21 @@ def _select_arch(arch, enable_fallback):
         raise say.arch_not_supported(names=names)
     _warn(say.arch_falls_back(names=names))
     return cpu
+
+
+def _use_device():
+    global _device_target
+    on_cuda = cfg.arch == cuda
+    target = _native.use_device("cuda" if on_cuda else "cpu")
+    _device_target = target if on_cuda else ""
+
+
+_device_target = ""
+
+
+def target():
+    """The target for which kernels are compiled; "" for this machine's CPU."""
+    return _device_target or cfg.cpu_level
 
 
 def _check_cpu_level(is_given, environment):

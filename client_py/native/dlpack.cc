@@ -90,6 +90,9 @@ bool IsCOrdered(const DlTensor& tensor) {
 
 py::capsule ToDlpack(const FieldStorage& storage) {
   const DenseAccess& access = storage.access;
+  if (storage.memory->is_mirrored()) {
+    throw py::value_error("the elements are on a CUDA device; use to_numpy()");
+  }
   const int64_t size = ScalarBytes(access.scalar());
   auto exported = std::make_unique<Exported>();
   if (storage.scattered != nullptr ||

@@ -104,8 +104,9 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   uint8_t* address = found;
-  // Dense cells are always active, so the address that was read is the one to write.
-  if (field->storage->scattered != nullptr) {
+  // Dense cells are always active, so the address that was read is the one to write; unless that of
+  // a mirror has to be noted.
+  if (field->storage->scattered != nullptr || field->mirrored != nullptr) {
     address = Locate(self, index, CellAccess::kWrite, &component);
   }
   if (address == nullptr) return -1;

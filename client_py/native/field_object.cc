@@ -94,7 +94,7 @@ inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellA
   // Strides are in bytes here.
   uint8_t* address = field->data;
   for (int a = 0; a < field->ndim; ++a) address += indices[a] * field->stride[a];
-  return address;
+  return UpToDate(field, address, access);
 }
 
 // The number of kernels under construction in all threads. Guarded by the GIL.
@@ -178,6 +178,11 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
           Conversion::kOk) {
         return false;
       }
+    }
+  }
+  for (size_t i = 0; field->mirrored != nullptr && i < rows * columns; ++i) {
+    if (ComponentAddress(field, indices, static_cast<int>(i), CellAccess::kWrite) == nullptr) {
+      return false;
     }
   }
   // All at once: components may share a word, and none is written if one cannot be converted.
@@ -313,6 +318,7 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   // Scattered elements are found through their tree, at an address that changes with activation.
   field->is_linear = storage->scattered == nullptr && access.IsLinear();
   field->data = access.ComponentData(0);
+  field->mirrored = storage->memory->is_mirrored() ? storage->memory.get() : nullptr;
   for (int a = 0; a < field->ndim; ++a) {
     field->extent[a] = access.extent(a);
     field->offset[a] = access.offset(a);
@@ -325,10 +331,25 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   Py_RETURN_NONE;
 }
 
+// Raises the error of a device. Returns null.
+PyObject* RaiseDevice(const absl::Status& status) {
+  PyErr_SetString(PyExc_RuntimeError, std::string(status.message()).c_str());
+  return nullptr;
+}
+
+// Brings all elements up to date for the host. `access`: of all of them.
+absl::Status Prepare(const FieldStorage& storage, HostAccess access) {
+  if (!storage.memory->is_mirrored()) return absl::OkStatus();
+  // Memory of a tree has other fields, too.
+  if (access == HostAccess::kOverwrite && !storage.is_ndarray) access = HostAccess::kWrite;
+  return storage.memory->TouchAll(access);
+}
+
 // Calls copy(data) on the bytes of a C-contiguous array of exactly the field's size, with the GIL
-// released.
+// released. `access`: what it does with the field.
 template <typename Copy>
-PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy) {
+PyObject* WithArray(PyObject* self, PyObject* array, int flags, HostAccess access_kind,
+                    const Copy& copy) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsReady(field)) return nullptr;
   // The buffer protocol also locks the array: it cannot be resized during the copy.
@@ -347,37 +368,40 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, const Copy& copy
   }
   PyObject* keep = field->storage_object;  // another thread may rebind the field
   Py_INCREF(keep);
+  absl::Status prepared;
   BeginUnlockedLaunch();  // memory that is destroyed during the copy stays allocated until its end
   Py_BEGIN_ALLOW_THREADS;
-  copy(*field->storage, view.buf);
+  prepared = Prepare(*field->storage, access_kind);
+  if (prepared.ok()) copy(*field->storage, view.buf);
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
   PyBuffer_Release(&view);
+  if (!prepared.ok()) return RaiseDevice(prepared);
   Py_RETURN_NONE;
 }
 
 PyObject* FieldCopyTo(PyObject* self, PyObject* array) {
-  return WithArray(self, array, PyBUF_WRITABLE,
+  return WithArray(self, array, PyBUF_WRITABLE, HostAccess::kRead,
                    [](const FieldStorage& storage, void* data) { storage.CopyTo(data); });
 }
 
 PyObject* FieldCopyRead(PyObject* self, PyObject* array) {
-  return WithArray(self, array, PyBUF_WRITABLE,
+  return WithArray(self, array, PyBUF_WRITABLE, HostAccess::kRead,
                    [](const FieldStorage& storage, void* data) { storage.ReadAll(data); });
 }
 
 PyObject* FieldCopyFrom(PyObject* self, PyObject* array) {
-  return WithArray(self, array, 0,
+  return WithArray(self, array, 0, HostAccess::kOverwrite,
                    [](const FieldStorage& storage, void* data) { storage.CopyFrom(data); });
 }
 
 // Activates all elements, with the values of an array.
 PyObject* FieldWriteAll(PyObject* self, PyObject* array) {
   absl::Status status;
-  PyObject* done = WithArray(self, array, 0, [&](const FieldStorage& storage, void* data) {
-    status = storage.WriteAll(data);
-  });
+  PyObject* done =
+      WithArray(self, array, 0, HostAccess::kOverwrite,
+                [&](const FieldStorage& storage, void* data) { status = storage.WriteAll(data); });
   if (done == nullptr || status.ok()) return done;
   Py_DECREF(done);
   RaiseMemory(reinterpret_cast<FieldObject*>(self), status);
@@ -403,14 +427,18 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   PyObject *keep = field->storage_object, *keep_other = other->storage_object;
   Py_INCREF(keep);
   Py_INCREF(keep_other);
-  bool done;
+  bool done = false;
+  absl::Status prepared;
   BeginUnlockedLaunch();
   Py_BEGIN_ALLOW_THREADS;
-  done = to.access.CopyFrom(from.access);
+  prepared = Prepare(from, HostAccess::kRead);
+  if (prepared.ok()) prepared = Prepare(to, HostAccess::kOverwrite);
+  if (prepared.ok()) done = to.access.CopyFrom(from.access);
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
   Py_DECREF(keep_other);
+  if (!prepared.ok()) return RaiseDevice(prepared);
   return PyBool_FromLong(done);
 }
 
@@ -439,12 +467,15 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
   PyObject* keep = field->storage_object;  // as in WithArray
   const FieldStorage& storage = *field->storage;
   Py_INCREF(keep);
+  absl::Status prepared;
   BeginUnlockedLaunch();
   Py_BEGIN_ALLOW_THREADS;
-  storage.Fill(scalars.data());
+  prepared = Prepare(storage, HostAccess::kOverwrite);
+  if (prepared.ok()) storage.Fill(scalars.data());
   Py_END_ALLOW_THREADS;
   EndUnlockedLaunch();
   Py_DECREF(keep);
+  if (!prepared.ok()) return RaiseDevice(prepared);
   Py_RETURN_NONE;
 }
 
@@ -519,6 +550,16 @@ uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int compon
       field->storage->scattered->Locate(indices, component, access);
   if (address.ok()) return *address;
   RaiseMemory(field, address.status());
+  return nullptr;
+}
+
+uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access) {
+  constexpr uint64_t kMostBytes = 8;  // of a scalar, or of a word of quantised ones
+  if (address == nullptr) return nullptr;
+  const HostAccess kind = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
+  const absl::Status status = field->mirrored->Touch(address, kMostBytes, kind);
+  if (status.ok()) return address;
+  RaiseDevice(status);
   return nullptr;
 }
 

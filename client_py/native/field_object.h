@@ -14,7 +14,8 @@ struct FieldObject {
   PyObject_HEAD PyObject* storage_object;  // FieldStorage; null until bound
   const FieldStorage* storage;             // of storage_object
   // Copied here so that an element access touches one object.
-  uint8_t* data;  // component 0
+  uint8_t* data;           // component 0
+  const Memory* mirrored;  // null: the host uses the memory as it is
   int ndim;
   Scalar scalar;
   bool is_scalar;  // elements are scalars
@@ -35,11 +36,19 @@ bool AddFieldType(PyObject* module);
 // memory exists. Null with a Python error if there is no memory to activate it.
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access);
+// Brings the scalar or word at an address of a mirror up to date. Returns the address; null with a
+// Python error if the device failed.
+uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access);
+inline uint8_t* UpToDate(const FieldObject* field, uint8_t* address, CellAccess access) {
+  return field->mirrored == nullptr ? address : FetchElement(field, address, access);
+}
 inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,
                                  CellAccess access) {
   const FieldStorage& storage = *field->storage;
-  if (storage.scattered != nullptr) return ScatteredAddress(field, indices, component, access);
-  return storage.access.Address(indices, component);
+  uint8_t* address = storage.scattered != nullptr
+                         ? ScatteredAddress(field, indices, component, access)
+                         : storage.access.Address(indices, component);
+  return UpToDate(field, address, access);
 }
 
 // The component at an address that ComponentAddress gave for the same indices.

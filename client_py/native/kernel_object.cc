@@ -10,14 +10,15 @@
 
 #include "client_cpp/print_format.h"
 #include "client_py/native/access_watch.h"
+#include "client_py/native/active_device.h"
 #include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
 #include "client_py/native/bound_kernel.h"
 #include "client_py/native/calls_object.h"
+#include "client_py/native/device_arrays.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/scalar_value.h"
-#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -631,6 +632,17 @@ PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure
   return nullptr;
 }
 
+// Makes the arguments of a launch on another device than the CPU its own. False with a Python
+// error.
+bool PrepareOnDevice(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args,
+                     DeviceArrays* arrays, uint64_t* slots) {
+  const absl::Status status =
+      kernel->is_derivative ? absl::UnimplementedError("gradients on CUDA are not supported yet")
+                            : arrays->Prepare(bound, args, slots);
+  if (!status.ok()) PyErr_SetString(PyExc_RuntimeError, std::string(status.message()).c_str());
+  return status.ok();
+}
+
 PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
   // Most kernels have few slots, so a launch usually allocates nothing.
   constexpr size_t kInline = 64;
@@ -660,10 +672,13 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
         AccessWatch::AddLaunch(reinterpret_cast<PyObject*>(kernel), *bound, slots))) {
     return nullptr;
   }
+  const bool on_device = bound->instance->kernel()->is_on_device();
+  DeviceArrays arrays;
+  if (on_device && !PrepareOnDevice(kernel, *bound, args, &arrays, slots)) return nullptr;
   Device::Event begin;
   // Only a profiler pays for looks at the clock.
-  if (profiler != nullptr) begin = CpuDevice().Record();
-  if (!bound->prints && !bound->can_fail && bound->trees.empty()) {
+  if (profiler != nullptr) begin = ActiveDevice().Record();
+  if (!on_device && !bound->prints && !bound->can_fail && bound->trees.empty()) {
     if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
       return RaiseFailure(kernel, bound, {});
     }
@@ -675,8 +690,13 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     if (!ok) return RaiseFailure(kernel, bound, failure);
   }
   if (profiler != nullptr &&
-      !RecordLaunch(kernel, CpuDevice().Seconds(begin, CpuDevice().Record()))) {
+      !RecordLaunch(kernel, ActiveDevice().Seconds(begin, ActiveDevice().Record()))) {
     return nullptr;
+  }
+  if (!arrays.empty()) {
+    Failure failure;
+    failure.error = std::string(arrays.CopyBack().message());
+    if (!failure.error.empty()) return RaiseFailure(kernel, bound, failure);
   }
   return MakeResults(*bound, results);
 }

@@ -132,6 +132,9 @@ void PackArray(py::handle value, bool writes, Packed* packed) {
     packed->shape = storage->full_shape;
     packed->array = kiln_array_of(reinterpret_cast<void*>(storage->bases.at(0)),
                                   storage->access.scalar(), 0, nullptr);
+    // The library refuses arrays that are not on the CPU.
+    constexpr int32_t kCuda = 2;
+    if (storage->memory->is_mirrored()) packed->array.device_type = kCuda;
   } else if (PyObject_CheckBuffer(value.ptr()) != 0) {
     PackBuffer(value, writes, packed);
   } else {

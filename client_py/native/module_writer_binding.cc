@@ -221,7 +221,7 @@ class Exporter {
     for (size_t t = 0; t < trees_.size(); ++t) {
       if (trees_[t]->memory() != storage.memory) continue;
       source->tree = static_cast<int>(t);
-      const auto root = reinterpret_cast<uint64_t>(trees_[t]->root());
+      const uint64_t root = trees_[t]->device_root();
       for (const uint64_t base : storage.bases) source->base_offsets.push_back(base - root);
       source->base_bytes = BytesFromBases(storage);
       source->extents.assign(storage.extents.begin(), storage.extents.end());

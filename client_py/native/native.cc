@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client_cpp/spawn.h"
+#include "client_py/native/active_device.h"
 #include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
 #include "client_py/native/calls_object.h"
@@ -70,6 +71,7 @@ PYBIND11_MODULE(_native, m) {
   BindTables(m);
   kiln::BindBuilder(m);
   kiln::BindTree(m);
+  kiln::BindActiveDevice(m);
   kiln::BindStorage(m);
   kiln::BindJoined(m);
   kiln::BindInstance(m);

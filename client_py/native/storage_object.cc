@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "client_cpp/runtime_status.h"
+#include "client_py/native/active_device.h"
 #include "client_py/native/dlpack.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 #include "common/base/deterministic.h"
-#include "runtime/cpu_device.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 
@@ -45,9 +46,9 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
   }
   auto memory = std::make_shared<Memory>();
   // An array without elements has an address too, as other libraries expect one.
-  memory->buffer = ValueOrRaise(ToStatusOr(CpuDevice().Allocate(bytes == 0 ? 1 : bytes)));
+  memory->buffer = ValueOrRaise(ToStatusOr(ActiveDevice().Allocate(bytes == 0 ? 1 : bytes)));
   memory->alive = true;
-  uint8_t* data = memory->buffer->data();
+  uint8_t* data = memory->buffer->host();
   return MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape,
                           shape);
 }
@@ -61,10 +62,11 @@ std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, u
   int components = 1;
   for (uint32_t extent : element_shape) components *= static_cast<int>(extent);
   auto storage = std::make_shared<FieldStorage>();
+  const bool on_device = memory->is_mirrored();
+  storage->bases = {reinterpret_cast<uint64_t>(on_device ? memory->buffer->data() : data)};
   storage->memory = std::move(memory);
   storage->access = DenseAccess::OfArray(data, scalar, components, shape);
   storage->descriptor = NdarrayDescriptor(scalar, element_shape, static_cast<int>(shape.size()), 0);
-  storage->bases = {reinterpret_cast<uint64_t>(data)};
   storage->extents = shape;
   storage->shape = shape;
   storage->element_shape = element_shape;
@@ -107,6 +109,45 @@ absl::Status FieldStorage::WriteAll(const void* array) const {
   return absl::OkStatus();
 }
 
+bool Memory::is_mirrored() const {
+  if (buffer != nullptr) return buffer->is_mirrored();
+  return std::any_of(parts.begin(), parts.end(), [](const std::weak_ptr<Memory>& part) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    return memory != nullptr && memory->is_mirrored();
+  });
+}
+
+absl::Status Memory::Touch(const void* at, uint64_t bytes, HostAccess access) const {
+  if (buffer != nullptr) {
+    const uint64_t offset = static_cast<const uint8_t*>(at) - buffer->host();
+    if (offset >= buffer->size()) return absl::OkStatus();  // another part's
+    return ToStatus(buffer->Touch(offset, std::min(bytes, buffer->size() - offset), access));
+  }
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->Touch(at, bytes, access));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Memory::TouchAll(HostAccess access) const {
+  if (buffer != nullptr) return ToStatus(buffer->Touch(0, buffer->size(), access));
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->TouchAll(access));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Memory::HandOver() const {
+  if (buffer != nullptr) return ToStatus(buffer->HandOver());
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->HandOver());
+  }
+  return absl::OkStatus();
+}
+
 void DestroyMemory(Memory* memory) {
   if (!memory->alive) return;
   memory->alive = false;
@@ -132,6 +173,7 @@ std::shared_ptr<Memory> JoinMemory(std::vector<std::shared_ptr<Memory>> memories
   if (memories.size() == 1) return memories[0];
   auto joined = std::make_shared<Memory>();
   joined->alive = true;
+  joined->parts.assign(memories.begin(), memories.end());
   for (const auto& memory : memories) memory->dependents.push_back(joined);
   return joined;
 }

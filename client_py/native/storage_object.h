@@ -24,6 +24,15 @@ struct Memory {
   std::shared_ptr<void> owner;     // of memory that is not in `buffer`
   bool alive = false;
   std::vector<std::weak_ptr<Memory>> dependents;  // joined memories, destroyed with it
+  std::vector<std::weak_ptr<Memory>> parts;       // of joined memory
+
+  // Whether the host sees a mirror of a device's memory. Before each use of that:
+  bool is_mirrored() const;
+  // Bring `bytes` at the host's address `at` up to date, or all of it (runtime/storage.h).
+  absl::Status Touch(const void* at, uint64_t bytes, HostAccess access) const;
+  absl::Status TouchAll(HostAccess access) const;
+  // Before a launch: hands over what the host has written.
+  absl::Status HandOver() const;
 };
 
 // Frees `memory`. While launches run without the GIL, the last of them frees it. Needs the GIL, as

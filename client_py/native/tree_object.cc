@@ -8,12 +8,12 @@
 
 #include "client_cpp/host/tree_access.h"
 #include "client_cpp/runtime_status.h"
+#include "client_py/native/active_device.h"
 #include "client_py/native/status_error.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
 #include "common/layout/quant_limits.h"
 #include "common/layout/tree_builder.h"
-#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -79,7 +79,7 @@ std::shared_ptr<FieldStorage> DescribeDense(const TreeObject& tree, const Places
   storage->access = DenseAccess::OfField(field, tree.root(), element.scalar());
   storage->descriptor = DeterministicBytes(field.storage);
   for (uint64_t offset : field.base_offsets) {
-    storage->bases.push_back(reinterpret_cast<uint64_t>(tree.root()) + offset);
+    storage->bases.push_back(tree.device_root() + offset);
   }
   storage->extents = {static_cast<int64_t>(field.outer_extent)};
   storage->shape.assign(field.shape.begin(), field.shape.end());
@@ -286,6 +286,9 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
   // Called for each field of the tree.
   if (memory_->alive) return;
   if (has_sparse_) {
+    if (ActiveDevice().target().device() != Target::Device::kCpu) {
+      throw std::runtime_error("sparse SNodes on CUDA are not supported yet");
+    }
     TreeOptions options;
     options.names = std::move(names);
     options.budget = std::move(budget);
@@ -295,8 +298,8 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
     tree_ = tree;
     memory_->owner = std::move(tree);
   } else {
-    memory_->buffer = ValueOrRaise(ToStatusOr(CpuDevice().Allocate(layout_.root_bytes())));
-    root_ = memory_->buffer->data();
+    memory_->buffer = ValueOrRaise(ToStatusOr(ActiveDevice().Allocate(layout_.root_bytes())));
+    root_ = memory_->buffer->host();
   }
   memory_->alive = true;
 }
@@ -323,7 +326,7 @@ std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storage
   for (const ReachedPart& part : ReachedParts(storages)) {
     BoundTree made;
     made.tree = part.tree;
-    made.root = reinterpret_cast<uint64_t>(made.tree->root()) + part.root_offset;
+    made.root = made.tree->device_root() + part.root_offset;
     const Tree* tree = made.tree->tree();
     for (const uint32_t node : part.nodes) {
       // By the pruned numbers, which are those in the kernel.

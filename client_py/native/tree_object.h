@@ -42,8 +42,12 @@ class TreeObject {
   bool has_sparse() const { return has_sparse_; }
   // The tree, if it has sparse levels and is alive; otherwise null.
   Tree* tree() const { return tree_.lock().get(); }
-  uint8_t* root() const { return root_; }  // the root's cell
-  uint64_t bytes() const;                  // in use: the root container and all cells
+  uint8_t* root() const { return root_; }  // the root's cell, for the host
+  // The same for kernels.
+  uint64_t device_root() const {
+    return reinterpret_cast<uint64_t>(memory_->buffer != nullptr ? memory_->buffer->data() : root_);
+  }
+  uint64_t bytes() const;  // in use: the root container and all cells
 
  private:
   TreeLayout layout_;

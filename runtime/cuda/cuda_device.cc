@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "runtime/cuda/cuda_kernel.h"
@@ -110,7 +108,7 @@ Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
   return error;
 }
 
-Result<> CudaDevice::Wait() {
+Result<> CudaDevice::Synchronize() {
   if (Result<> entered = Enter(); !entered.ok()) return entered;
   const cuda::Code code = driver_.ContextSynchronize();
   if (code != cuda::kSuccess) return ErrorOf(code, "the CUDA device failed");
@@ -124,14 +122,6 @@ void CudaDevice::Keep(const Result<>& done) {
   if (done.ok()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (kept_.ok()) kept_ = done;
-}
-
-Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadFile(const std::string& path,
-                                                                 KernelInfo info) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kUnavailable, "cannot read " + path};
-  const std::string payload{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return LoadBytes(payload, std::move(info), {});
 }
 
 Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
@@ -181,10 +171,8 @@ void CudaDevice::Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint
   if (code != cuda::kSuccess) Keep(ErrorOf(code, "a fill on the CUDA device failed"));
 }
 
-void CudaDevice::Synchronize() { Keep(Wait()); }
-
 Device::Event CudaDevice::Record() {
-  Synchronize();
+  Keep(Synchronize());
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return {int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};

@@ -31,20 +31,16 @@ class CudaDevice final : public Device {
   // Before each use of the driver: makes the context the calling thread's. FailedPrecondition in a
   // process that was forked after the context was made: CUDA does not work there.
   Result<> Enter();
-  // Returns when all work is done. A kernel's failure shows here (or in any later call) and cannot
-  // be attributed: the error names the kernels launched since the last synchronisation.
-  Result<> Wait();
   // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
   cuda::Address idle_reports() const { return idle_reports_; }
-  // Notes a launch, for Wait's errors.
+  // Notes a launch, for the errors of Synchronize.
   void NoteLaunch(const std::shared_ptr<const std::string>& kernel);
   // `code` as an error of `what`, with the launches that may have caused it.
   Error ErrorOf(cuda::Code code, const std::string& what);
 
-  // --- Device. A copy or fill that fails shows in the next Wait.
+  // --- Device. The driver does not say which kernel failed: an error names those launched since
+  // the last synchronisation.
   Target target() const override { return Target::Cuda(arch_); }
-  Result<std::shared_ptr<const LoadedKernel>> LoadFile(const std::string& path,
-                                                       KernelInfo info) override;
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
@@ -52,7 +48,7 @@ class CudaDevice final : public Device {
   void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override;
   void CopyOut(void* to, const uint8_t* from, uint64_t bytes) override;
   void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) override;
-  void Synchronize() override;
+  Result<> Synchronize() override;
   Event Record() override;
 
  private:

@@ -257,11 +257,11 @@ TEST_F(CudaDeviceTest, ExhaustedMemoryNamesTheSizes) {
 
 TEST_F(CudaDeviceTest, ErrorsNameTheKernelsLaunched) {
   auto kernel = *Load(Info({Range("add_one", 1)}));
-  ASSERT_TRUE(device_->Wait().ok());
+  ASSERT_TRUE(device_->Synchronize().ok());
   const uint64_t slots[] = {0, 0};
   ASSERT_TRUE(kernel->Launch(slots, nullptr));
   driver_->fail_launch = 700;
-  EXPECT_THAT(device_->Wait().error().text,
+  EXPECT_THAT(device_->Synchronize().error().text,
               HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS, it is a test, in kernel `step`"));
   std::string said;
   LaunchHooks hooks;

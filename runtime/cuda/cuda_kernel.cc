@@ -267,7 +267,7 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
   if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);
   if (Result<> started = Start(launch); !started.ok()) return fail(started.error());
   if (scratch == nullptr) return true;
-  if (Result<> done = device_->Wait(); !done.ok()) return fail(done.error());
+  if (Result<> done = device_->Synchronize(); !done.ok()) return fail(done.error());
   if (num_results > 0) std::memcpy(results, scratch->results(), num_results * sizeof *results);
   const bool ok = Deliver(&scratch->reports(), options.hooks);
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -46,7 +46,7 @@ def add(session, digest, record, kernel, recorded):
     recorded: the name of its recorded kernel."""
     prefetch(session)
     record = "-" if record is None else record[1]
-    target = runtime.cfg.cpu_level or "-"
+    target = runtime.target() or "-"
     _state.units.pop(digest, None)  # it becomes the latest
     _state.units[digest] = ManifestUnit(digest, recorded, target, record, kernel)
 

@@ -253,9 +253,7 @@ def _environment(session):
     if fixed is None:
         parts = (_own_files(), sys.version, sys.flags.optimize, _native.runtime_abi())
         fixed = _fixed[compiler] = _MAGIC + compiler + repr(parts).encode()
-    # An explicit target is one of the settings; the machine's own is then irrelevant.
-    target = "" if runtime.cfg.cpu_level else _native.host_target()
-    target += f" {session.glibc}"
+    target = f"{runtime.target() or _native.host_target()} {session.glibc}"
     return _native.sha256(fixed + target.encode() + _settings[1])
 
 

@@ -110,7 +110,14 @@ static void report(KilnCudaLaunch* l) {
 static const struct {
   const char* name;
   void (*run)(KilnCudaLaunch*);
-} kFunctions[] = {{"add_one", add_one}, {"sum", sum}, {"give", give}, {"report", report}};
+} kFunctions[] = {
+    {"add_one", add_one},
+    {"sum", sum},
+    {"give", give},
+    {"report", report},
+    /* So that kernels of Python run if they add one to all elements of their only argument. */
+    {"task_0", add_one},
+};
 
 int cuModuleLoadData(void** module, const void* image) {
   if (fake_driver.refuse_cubins && memcmp(image, "cubin", 5) == 0) return kNoBinary;

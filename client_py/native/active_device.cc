@@ -1,0 +1,45 @@
+#include "client_py/native/active_device.h"
+
+#include <string>
+
+#include "client_cpp/devices.h"
+#include "client_cpp/runtime_status.h"
+#include "client_py/native/status_error.h"
+#include "runtime/cpu_device.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+Device* active = &CpuDevice();
+
+// "cpu" or "cuda". Returns the target of its kernels' code. Raises RuntimeError if there is no such
+// device; the one before then stays.
+std::string UseDevice(const std::string& kind) {
+  const auto wanted = kind == "cuda" ? Target::Device::kCuda : Target::Device::kCpu;
+  absl::StatusOr<Device*> found = [&] {
+    py::gil_scoped_release release;  // a CUDA device takes long to start
+    return DeviceFor(wanted);
+  }();
+  active = ValueOrRaise(std::move(found));
+  return active->target().text();
+}
+
+}  // namespace
+
+Device& ActiveDevice() { return *active; }
+
+void BindActiveDevice(py::module_& m) {
+  m.def("use_device", &UseDevice, py::arg("kind"));
+  m.def("synchronize", [] {
+    const Result<> done = [] {
+      py::gil_scoped_release release;
+      return active->Synchronize();
+    }();
+    RaiseIfError(ToStatus(done));
+  });
+}
+
+}  // namespace kiln

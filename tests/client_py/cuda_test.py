@@ -1,0 +1,164 @@
+"""Programs on CUDA, on a driver without a device (runtime/cuda/testdata): kernels are compiled for
+it, and run as C functions that add one to all elements of the kernel's only argument."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+START = """
+import numpy as np
+import kiln as ti
+
+ti.init(arch=ti.cuda)
+assert ti.cfg.arch == ti.cuda
+
+
+@ti.kernel
+def up(x: ti.template()):
+    for i in x:
+        x[i] += 1
+
+
+@ti.kernel
+def up_array(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+    for i in range(a.shape[0]):
+        a[i] += 1
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    path = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
+    source = ROOT / "runtime" / "cuda" / "testdata" / "fake_driver.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{ROOT}", source, "-o", path], check=True)
+    return str(path)
+
+
+@pytest.fixture
+def run(run_python, driver):
+    def start(program, **options):
+        return run_python(START + program, KILN_CUDA_DRIVER=driver, **options)
+
+    return start
+
+
+ELEMENTS = """
+n = 100_000
+x = ti.field(ti.i32, n)
+for i in range(0, n, 1000):
+    x[i] = i
+up(x)
+up(x)
+print(x[1000], x[1], x[n - 1000])
+assert (x.to_numpy()[::1000] == np.arange(0, n, 1000) + 2).all()
+x.from_numpy(np.arange(n, dtype=np.int32))
+up(x)
+assert (x.to_numpy() == np.arange(1, n + 1)).all()
+x[7] = -1
+y = ti.field(ti.i32, n)
+y.copy_from(x)
+up(y)
+assert y[7] == 0 and y[8] == 10 and x[7] == -1
+x.fill(7)
+up(x)
+ti.sync()
+assert (x.to_numpy() == 8).all()
+"""
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_elements_of_fields(run, server):
+    assert run(ELEMENTS, KILN_SERVER=server) == "1002 2 99002\n"
+
+
+def test_arrays(run):
+    out = run("""
+a = ti.ndarray(ti.i32, 50)
+a.fill(3)
+up_array(a)
+a[3] = 9
+up_array(a)
+print(a[3], a[4], a.to_numpy().sum())
+b = np.arange(10, dtype=np.int32)
+up_array(b)
+print(b)
+up_array(np.zeros(0, np.int32))
+""")
+    assert out == "10 5 255\n[ 1  2  3  4  5  6  7  8  9 10]\n"
+
+
+def test_elements_of_all_forms(run):
+    out = run("""
+v = ti.Vector.field(3, ti.f32, shape=10)
+v[2] = [1, 2, 3]
+v[2][1] += 5
+v[3].x = 4
+print(v[2], v[3], v.to_numpy()[2])
+s = ti.types.struct(a=ti.f32, b=ti.i32).field(shape=4)
+s[1].a = 3
+s[1].b = 4
+print(s[1].a, s[1].b)
+m = ti.Matrix.field(2, 2, ti.f64, shape=())
+m[None] = [[1, 2], [3, 4]]
+print(m[None][1, 0])
+p, q = ti.field(ti.types.quant.int(5)), ti.field(ti.types.quant.int(7))
+word = ti.BitpackedFields(32)
+word.place(p, q)
+ti.root.dense(ti.i, 20).place(word)
+p[3], q[3] = -5, 44
+print(p[3], q[3], p.to_numpy()[3], q.to_numpy()[2])
+""")
+    assert out == "[1. 7. 3.] [4. 0. 0.] [1. 7. 3.]\n3.0 4\n3.0\n-5 44 -5 0\n"
+
+
+ERRORS = {
+    "sparse SNodes on CUDA are not supported yet": """
+x = ti.field(ti.f32)
+ti.root.pointer(ti.i, 4).place(x)
+x[0] = 1
+""",
+    "two arrays that overlap cannot be arguments of one launch": """
+@ti.kernel
+def copy(a: ti.types.ndarray(dtype=ti.i32, ndim=1), b: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+whole = np.zeros(10, np.int32)
+copy(whole[:9], whole[1:])
+""",
+    "the elements are on a CUDA device": """
+ti.ndarray(ti.f32, 3).__dlpack__()
+""",
+    "gradients on CUDA are not supported yet": """
+x = ti.field(ti.f32, 3, needs_grad=True)
+y = ti.field(ti.f32, (), needs_grad=True)
+@ti.kernel
+def f():
+    for i in x:
+        y[None] += x[i] * x[i]
+f.grad()
+""",
+    "loops over sparse SNodes on CUDA|sparse SNodes on CUDA": """
+x = ti.field(ti.f32)
+ti.root.bitmasked(ti.i, 4).place(x)
+up(x)
+""",
+}
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_what_is_not_there_is_named(run, message):
+    done = run(ERRORS[message], check=False)
+    assert done.returncode != 0
+    assert any(text in done.stderr for text in message.split("|")), done.stderr
+
+
+def test_a_driver_that_is_not_there_is_named(run_python):
+    done = run_python(START, check=False, KILN_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    assert "no CUDA driver (/nowhere/libcuda.so.1)" in done.stderr
+
+
+def test_without_being_asked_for_programs_run_on_the_cpu(run_python):
+    out = run_python("import kiln as ti; ti.init(arch=ti.cuda); print(ti.cfg.arch)")
+    assert out.endswith("Arch.x64\n")
