@@ -14,7 +14,7 @@ namespace {
 
 // Of the versions of the toolkit that have the functions below.
 constexpr const char* kFiles[] = {"/lib64/libnvJitLink.so.13", "/lib64/libnvJitLink.so.12"};
-// Of nvJitLink.h, which Kiln builds without.
+// Of the library's header, without which Kiln builds.
 constexpr int kSuccess = 0, kInputPtx = 2;
 using Handle = void*;
 
