@@ -22,7 +22,7 @@ void ChooseDriver() {
     const char* given = std::getenv("KILN_CUDA_DRIVER");
     if (given == nullptr || *given == '\0') return;
     std::string path = given;
-    if (path == "emulator") path = ProgramIn(FindBinDir(), "emulator/libcuda.so.1");
+    if (path == "emulator") path = ProgramIn(FindBinDir(), "libcuda-emulator.so");
     cuda::UseDriver(path);
   });
 }

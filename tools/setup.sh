@@ -110,6 +110,12 @@ servers='
 //server/web_front:kilnd-web         server/web_front/kilnd-web           kilnd-web
 '
 
+# What `./kiln build emulator` adds: a CUDA driver for machines without a device.
+# shellcheck disable=SC2034
+emulator='
+//tests/support/fake_cuda:libcuda-emulator.so tests/support/fake_cuda/libcuda-emulator.so libcuda-emulator.so
+'
+
 # Filters Bazel's output: progress goes to `show`; warnings and errors pass unchanged.
 tell_build() {
   local line step

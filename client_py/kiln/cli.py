@@ -78,7 +78,10 @@ COMMANDS = {
     "top": [("[--once] [--json]", "show the daemon's activity, live")],
     "doctor": [("[--json]", "report problems of this set-up")],
     "stop": [("", "stop the daemon")],
-    "build": [("", "build everything out of date")],  # ./kiln does it
+    "build": [  # ./kiln does it
+        ("", "build everything out of date"),
+        ("emulator", "and a CUDA driver for machines without a device (KILN_CUDA_DRIVER=emulator)"),
+    ],
 }
 
 
@@ -144,7 +147,9 @@ def main(argv=None):
         if argv[1:] in (["-h"], ["--help"]):
             print(usage(name))
             return 0
-        print(f"kiln: ./kiln builds, without arguments\n{usage(name)}", file=sys.stderr)
+        print(
+            f"kiln: ./kiln builds, without arguments or `emulator`\n{usage(name)}", file=sys.stderr
+        )
         return 2
     import importlib
 

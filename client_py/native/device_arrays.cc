@@ -1,5 +1,8 @@
 #include "client_py/native/device_arrays.h"
 
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "client_cpp/runtime_status.h"
@@ -9,6 +12,9 @@
 #include "common/base/status_macros.h"
 
 namespace kiln {
+
+namespace py = pybind11;
+
 namespace {
 
 uint64_t BytesOf(const ArrayView& view) {
@@ -43,9 +49,16 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
                                    uint64_t* slots) {
   for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
   for (const SlotFill& fill : bound.fills) {
+    if (fill.kind != SlotFill::kArrayBase) continue;
     ArrayView view;
-    PyObject* array = args[fill.argument];
-    if (fill.kind != SlotFill::kArrayBase || !ViewArray(array, &view)) continue;
+    // The caller keeps gradients, which it has checked.
+    const auto gradient = py::reinterpret_steal<py::object>(
+        fill.of_gradient ? PyObject_GetAttrString(args[fill.argument], "grad") : nullptr);
+    PyObject* array = fill.of_gradient ? gradient.ptr() : args[fill.argument];
+    if (array == nullptr || !ViewArray(array, &view)) {
+      PyErr_Clear();
+      return absl::InternalError("an array changed during the call");
+    }
     if (IsField(array)) {
       const Memory& memory = *reinterpret_cast<FieldObject*>(array)->storage->memory;
       if (memory.is_mirrored()) {

@@ -9,6 +9,7 @@ import os
 
 from .. import _native, runtime
 from .. import types as ti_types
+from ..arch import cuda
 from ..data.field import Field, _caller
 from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
@@ -233,6 +234,8 @@ class SparseMatrixBuilder(_native.FieldBase):
         storage_format="col_major",
     ):
         runtime.require_init("create a sparse matrix builder")
+        if runtime.cfg.arch == cuda:
+            raise TaichiRuntimeError("sparse matrix builders on CUDA are not supported yet")
         self.dtype = float_dtype(dtype, "a sparse matrix builder")
         _check_format(storage_format)
         self.num_rows, self.num_cols = extents(num_rows, num_cols)
