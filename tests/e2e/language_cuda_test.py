@@ -33,8 +33,12 @@ DIFFERS = {
     "modules.what_cannot_be_exported": "modules are for CPUs",
     "promotion.values_on_signed_integers": "atan2 of libdevice differs in the last place",
     "random_numbers.types_without_random_numbers": "the sign of zero, under fast_math",
-    "scoping.inner_names_shadow_nothing": "which of a parallel loop's iterations writes last",
     "simt.operations_without_a_gpu": "the text names the device",
+}
+# Cases whose outcome depends on the order of a parallel loop's iterations.
+RACES = {
+    "real_functions.references_to_variables_around_a_parallel_loop",
+    "scoping.inner_names_shadow_nothing",
 }
 
 
@@ -51,6 +55,8 @@ def test_section(environment, section):
     got = harness.run_kiln(section, environment)
     wrong = []
     for name, expected in harness.expected(section).items():
+        if f"{section}.{name}" in RACES:
+            continue
         # Each init says that the variable overrides its argument.
         lines = [line for line in got.get(name, ["missing"]) if "TI_ARCH" not in line]
         refused = any(text in line for line in lines for text in REFUSALS)

@@ -1,247 +1,798 @@
-// libcuda.so.1 without a device: the functions that runtime/cuda calls. Its device's memory is the
-// host's at other addresses, where the host cannot use it; kernels are PTX, which ptx_executor.h
-// runs when they are launched.
-//
-// It cannot show what only a device does: times, orders of memory, threads that really run at the
-// same time, and mistakes of NVIDIA's compiler. Barriers, shared memory and operations of warps are
-// refused when a module is loaded.
-#include <sys/mman.h>
+// The calls of the driver's interface. Each takes the driver's lock, so they run one at a time.
+#include <unistd.h>
 
-#include <cstdint>
-#include <cstdio>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <string>
 #include <utility>
 
-#include "tests/support/fake_cuda/ptx_executor.h"
-#include "tests/support/fake_cuda/ptx_parser.h"
+#include "tests/support/fake_cuda/driver_state.h"
+
+#define KILN_CALL extern "C" __attribute__((visibility("default"))) CUresult
 
 namespace {
 
-namespace ptx = kiln::ptx;
+using kiln::fake_cuda::Done;
+using kiln::fake_cuda::DriverState;
+using kiln::fake_cuda::Stream;
 
-enum Code {
-  kOk = 0,
-  kInvalidValue = 1,
-  kOutOfMemory = 2,
-  kNoBinaryForGpu = 209,
-  kInvalidPtx = 218,
-  kNotFound = 500,
-  kIllegalAddress = 700,
-};
+thread_local std::vector<CUcontext> current;  // the stack of contexts; the last is current
 
-// Added to an address of the host.
-constexpr uint64_t kAway = uint64_t{1} << 46;
-constexpr uint64_t kTotalBytes = uint64_t{8} << 30;
-constexpr int kMajor = 9, kMinor = 0, kMultiprocessors = 4;
+enum Needs { kNothing, kInit, kContext };
 
-// One process's device.
-struct Device {
-  std::map<uint64_t, uint64_t> allocations;  // by address: bytes
-  uint64_t used = 0;
-  int failed = kOk;  // sticky, as a device's own failure is
-};
-Device& TheDevice() {
-  static auto* const device = new Device;
-  return *device;
-}
-
-uint8_t* HostOf(uint64_t address) { return reinterpret_cast<uint8_t*>(address - kAway); }
-
-uint64_t Register(void* host, uint64_t bytes) {
-  const uint64_t address = reinterpret_cast<uint64_t>(host) + kAway;
-  TheDevice().allocations[address] = bytes;
-  return address;
-}
-
-// Null if they are not all of one allocation.
-uint8_t* Find(uint64_t address, uint64_t bytes) {
-  static uint64_t begin = 0, end = 0;  // of the last one found
-  if (address < begin || address + bytes > end) {
-    const auto& allocations = TheDevice().allocations;
-    auto found = allocations.upper_bound(address);
-    if (found == allocations.begin()) return nullptr;
-    --found;
-    if (address + bytes > found->first + found->second) return nullptr;
-    begin = found->first;
-    end = begin + found->second;
-    if (TheDevice().allocations.size() == 0) return nullptr;
+// One call: holds the lock. `code` is not success if the call must return it.
+struct Call {
+  explicit Call(const char* name, Needs needs = kContext)
+      : state(DriverState::Get()), guard(state.lock) {
+    state.Log(name);
+    if (needs == kNothing) return;
+    // A child of fork has no driver.
+    if (!state.initialized || state.process != getpid()) {
+      code = CUDA_ERROR_NOT_INITIALIZED;
+    } else if (state.failed != CUDA_SUCCESS) {
+      code = state.failed;
+    } else if (needs == kContext && (current.empty() || current.back() == nullptr)) {
+      code = CUDA_ERROR_INVALID_CONTEXT;
+    }
   }
-  const auto still = TheDevice().allocations.find(begin);
-  if (still == TheDevice().allocations.end() || begin + still->second != end) {
-    begin = end = 0;
-    return Find(address, bytes);
-  }
-  return HostOf(address);
+  bool ok() const { return code == CUDA_SUCCESS; }
+  // After work ran: whether it failed.
+  CUresult Finish() const { return state.failed; }
+
+  DriverState& state;
+  const std::lock_guard<std::recursive_mutex> guard;
+  CUresult code = CUDA_SUCCESS;
+};
+
+#define KILN_BEGIN(...)   \
+  Call call(__VA_ARGS__); \
+  if (!call.ok()) return call.code
+
+double NowInMilliseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(now).count();
 }
 
-struct LoadedModule {
-  std::unique_ptr<ptx::Module> module;
-};
-struct LoadedFunction {
-  const ptx::Module* module;
-  const ptx::Function* function;
-};
+CUresult Allocate(Call& call, CUdeviceptr* address, size_t bytes) {
+  if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  *address = call.state.Allocate(bytes);
+  return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+// Adds a copy or fill to a stream. Both ends are of the host; the device's were looked up.
+CUresult Enqueue(Call& call, CUstream handle, std::function<void()> work, bool wait) {
+  Stream* stream = call.state.StreamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const Done done = call.state.streams.Add(stream, std::move(work));
+  if (wait) call.state.streams.RunUntil(done);
+  return call.Finish();
+}
+
+CUresult CopyIn(Call& call, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  uint8_t* target = call.state.memory.Find(to, bytes);
+  if (target == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (call.state.memory.IsHost(from, bytes)) {  // pinned: read when the copy runs
+    return Enqueue(call, stream, [=] { std::memmove(target, from, bytes); }, false);
+  }
+  const auto* begin = static_cast<const uint8_t*>(from);
+  auto staged = std::make_shared<std::vector<uint8_t>>(begin, begin + bytes);
+  return Enqueue(call, stream, [=] { std::memcpy(target, staged->data(), bytes); }, false);
+}
+
+CUresult CopyOut(Call& call, void* to, CUdeviceptr from, size_t bytes, CUstream stream, bool wait) {
+  const uint8_t* source = call.state.memory.Find(from, bytes);
+  if (source == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  wait = wait || !call.state.memory.IsHost(to, bytes);
+  return Enqueue(call, stream, [=] { std::memmove(to, source, bytes); }, wait);
+}
+
+CUresult CopyWithin(Call& call, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  uint8_t* target = call.state.memory.Find(to, bytes);
+  const uint8_t* source = call.state.memory.Find(from, bytes);
+  if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return Enqueue(call, stream, [=] { std::memmove(target, source, bytes); }, false);
+}
+
+template <typename T>
+CUresult Fill(Call& call, CUdeviceptr at, T value, size_t count, CUstream stream) {
+  uint8_t* target = call.state.memory.Find(at, count * sizeof(T));
+  if (target == nullptr || at % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
+  return Enqueue(
+      call, stream, [=] { std::fill_n(reinterpret_cast<T*>(target), count, value); }, false);
+}
+
+CUresult Register(Call& call, void* at, size_t bytes) {
+  if (at == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  call.state.memory.AddHost(at, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult AllocateHost(Call& call, void** at, size_t bytes) {
+  if (at == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  return *at == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : Register(call, *at, bytes);
+}
+
+int Attribute(int attribute) {
+  switch (attribute) {
+    case 1:  // threads of a block
+    case 2:
+    case 3:
+      return kiln::fake_cuda::kMostThreads;
+    case 4:
+      return 64;
+    case 5:  // blocks of a grid
+      return 2147483647;
+    case 6:
+    case 7:
+      return 65535;
+    case 8:  // shared memory of a block
+      return kiln::fake_cuda::kMostShared;
+    case 9:  // constant memory
+      return 65536;
+    case 10:
+      return kiln::fake_cuda::kLanes;
+    case 12:  // registers of a block
+    case 82:
+      return 65536;
+    case 13:  // clock in kHz
+      return 1000000;
+    case 16:
+      return kiln::fake_cuda::kMultiprocessors;
+    case 31:   // concurrent kernels
+    case 19:   // maps host memory
+    case 41:   // unified addressing
+    case 115:  // memory pools
+    case 90:   // stream priorities
+      return 1;
+    case 39:  // threads of a multiprocessor
+      return 2048;
+    case 75:
+      return 9;
+    case 76:
+      return 0;
+    case 81:  // shared memory of a multiprocessor
+      return 228 << 10;
+    case 97:
+      return kiln::fake_cuda::kMostOptedShared;
+    case 106:  // blocks of a multiprocessor
+      return 32;
+    default:
+      return 0;
+  }
+}
+
+CUresult CheckLaunch(const kiln::fake_cuda::Function& function, const uint32_t blocks[3],
+                     const uint32_t threads[3], unsigned shared) {
+  for (int n = 0; n < 3; ++n) {
+    if (blocks[n] == 0 || threads[n] == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (function.required[0] != 0 && threads[n] != function.required[n]) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  const uint64_t count = uint64_t{threads[0]} * threads[1] * threads[2];
+  if (blocks[1] > 65535 || blocks[2] > 65535 || threads[2] > 64) return CUDA_ERROR_INVALID_VALUE;
+  if (count > kiln::fake_cuda::kMostThreads) return CUDA_ERROR_INVALID_VALUE;
+  if (function.most_threads != 0 && count > function.most_threads) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return shared > kiln::fake_cuda::kMostOptedShared ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
 
 }  // namespace
 
-extern "C" {
+KILN_CALL cuInit(unsigned flags) {
+  Call call("cuInit", kNothing);
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (call.state.settings.no_device) return CUDA_ERROR_NO_DEVICE;
+  if (call.state.initialized && call.state.process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
+  call.state.initialized = true;
+  call.state.process = getpid();
+  return CUDA_SUCCESS;
+}
 
-int cuInit(unsigned) { return kOk; }
-int cuDriverGetVersion(int* version) { return *version = 13000, kOk; }
-int cuGetErrorName(int code, const char** name) {
-  *name = code == kOutOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : code == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : code == kInvalidPtx     ? "CUDA_ERROR_INVALID_PTX"
-                                    : "CUDA_ERROR_UNKNOWN";
-  return kOk;
+KILN_CALL cuDriverGetVersion(int* version) {
+  const Call call("cuDriverGetVersion", kNothing);
+  *version = call.state.settings.driver;
+  return CUDA_SUCCESS;
 }
-int cuGetErrorString(int, const char** text) { return *text = "by the emulator", kOk; }
-int cuDeviceGetCount(int* count) { return *count = 1, kOk; }
-int cuDeviceGet(int* device, int) { return *device = 0, kOk; }
-int cuDeviceGetName(char* name, int size, int) {
-  return std::snprintf(name, static_cast<size_t>(size), "Kiln's emulator"), kOk;
-}
-int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75   ? kMajor
-           : attribute == 76 ? kMinor
-           : attribute == 16 ? kMultiprocessors
-                             : 0;
-  return kOk;
-}
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &TheDevice(), kOk; }
-int cuCtxSetCurrent(void*) { return kOk; }
-int cuCtxSynchronize() { return TheDevice().failed; }
 
-int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  Device& device = TheDevice();
-  if (bytes == 0) return kInvalidValue;
-  if (bytes > kTotalBytes - device.used) return kOutOfMemory;
-  void* host = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (host == MAP_FAILED) return kOutOfMemory;
-  // What is not initialised must not happen to be zero.
-  std::memset(host, 0xa5, std::min<size_t>(bytes, 1 << 16));
-  device.used += bytes;
-  *address = Register(host, bytes);
-  return kOk;
+KILN_CALL cuGetErrorName(CUresult error, const char** text) {
+  switch (static_cast<int>(error)) {
+#define KILN_NAME(name, number, message) \
+  case number:                           \
+    *text = #name;                       \
+    return CUDA_SUCCESS;
+    KILN_CUDA_RESULTS(KILN_NAME)
+#undef KILN_NAME
+    default:
+      *text = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
+  }
 }
-int cuMemFree_v2(uint64_t address) {
-  Device& device = TheDevice();
-  const auto found = device.allocations.find(address);
-  if (found == device.allocations.end()) return kInvalidValue;
-  device.used -= found->second;
-  munmap(HostOf(address), found->second);
-  device.allocations.erase(found);
-  return kOk;
+
+KILN_CALL cuGetErrorString(CUresult error, const char** text) {
+  switch (static_cast<int>(error)) {
+#define KILN_TEXT(name, number, message) \
+  case number:                           \
+    *text = message;                     \
+    return CUDA_SUCCESS;
+    KILN_CUDA_RESULTS(KILN_TEXT)
+#undef KILN_TEXT
+    default:
+      *text = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
+  }
 }
-int cuMemGetInfo_v2(size_t* left, size_t* total) {
-  return *left = kTotalBytes - TheDevice().used, *total = kTotalBytes, kOk;
+
+KILN_CALL cuDeviceGetCount(int* count) {
+  KILN_BEGIN("cuDeviceGetCount", kInit);
+  *count = 1;
+  return CUDA_SUCCESS;
 }
-int cuMemHostAlloc(void** at, size_t bytes, unsigned) {
-  *at = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-  Register(*at, bytes);
-  return kOk;
+
+KILN_CALL cuDeviceGet(CUdevice* device, int ordinal) {
+  KILN_BEGIN("cuDeviceGet", kInit);
+  *device = 0;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-int cuMemFreeHost(void* at) {
-  TheDevice().allocations.erase(reinterpret_cast<uint64_t>(at) + kAway);
+
+KILN_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
+  KILN_BEGIN("cuDeviceGetName", kInit);
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(name, static_cast<size_t>(length), "Kiln PTX emulator");
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  KILN_BEGIN("cuDeviceGetAttribute", kInit);
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  *value = Attribute(static_cast<int>(attribute));
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+  KILN_BEGIN("cuDeviceTotalMem_v2", kInit);
+  *bytes = call.state.memory.capacity();
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  KILN_BEGIN("cuDeviceGetUuid_v2", kInit);
+  std::memcpy(uuid->bytes, "KilnPtxEmulator", 16);
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  KILN_BEGIN("cuDevicePrimaryCtxRetain", kInit);
+  *context = &call.state.context;
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  KILN_BEGIN("cuDevicePrimaryCtxRelease_v2", kInit);
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuCtxSetCurrent(CUcontext context) {
+  KILN_BEGIN("cuCtxSetCurrent", kInit);
+  if (!current.empty()) current.pop_back();
+  if (context != nullptr) current.push_back(context);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuCtxGetCurrent(CUcontext* context) {
+  KILN_BEGIN("cuCtxGetCurrent", kInit);
+  *context = current.empty() ? nullptr : current.back();
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuCtxPushCurrent_v2(CUcontext context) {
+  KILN_BEGIN("cuCtxPushCurrent_v2", kInit);
+  current.push_back(context);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuCtxPopCurrent_v2(CUcontext* context) {
+  KILN_BEGIN("cuCtxPopCurrent_v2");
+  if (context != nullptr) *context = current.back();
+  current.pop_back();
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuCtxGetDevice(CUdevice* device) {
+  KILN_BEGIN("cuCtxGetDevice");
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuCtxSynchronize() {
+  KILN_BEGIN("cuCtxSynchronize");
+  call.state.RunAll();
+  return call.Finish();
+}
+
+KILN_CALL cuMemGetInfo_v2(size_t* free, size_t* total) {
+  KILN_BEGIN("cuMemGetInfo_v2");
+  *total = call.state.memory.capacity();
+  *free = *total - call.state.memory.used();
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  KILN_BEGIN("cuMemAlloc_v2");
+  return Allocate(call, address, bytes);
+}
+
+KILN_CALL cuMemFree_v2(CUdeviceptr address) {
+  KILN_BEGIN("cuMemFree_v2");
+  call.state.RunAll();
+  if (!call.ok() || address == 0) return call.Finish();
+  return call.state.memory.Free(address) ? call.Finish() : CUDA_ERROR_INVALID_VALUE;
+}
+
+KILN_CALL cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  KILN_BEGIN("cuMemAllocAsync");
+  if (call.state.StreamOf(stream) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return Allocate(call, address, bytes);
+}
+
+KILN_CALL cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  KILN_BEGIN("cuMemFreeAsync");
+  if (call.state.memory.Find(address, 1) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  DriverState* state = &call.state;
+  return Enqueue(call, stream, [=] { state->memory.Free(address); }, false);
+}
+
+KILN_CALL cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  KILN_BEGIN("cuDeviceGetDefaultMemPool", kInit);
+  *pool = reinterpret_cast<CUmemoryPool>(&call.state.memory);
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) {
+  KILN_BEGIN("cuMemPoolSetAttribute", kInit);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuMemPoolTrimTo(CUmemoryPool, size_t) {
+  KILN_BEGIN("cuMemPoolTrimTo", kInit);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuMemAllocHost_v2(void** at, size_t bytes) {
+  KILN_BEGIN("cuMemAllocHost_v2");
+  return AllocateHost(call, at, bytes);
+}
+
+KILN_CALL cuMemHostAlloc(void** at, size_t bytes, unsigned) {
+  KILN_BEGIN("cuMemHostAlloc");
+  return AllocateHost(call, at, bytes);
+}
+
+KILN_CALL cuMemFreeHost(void* at) {
+  KILN_BEGIN("cuMemFreeHost");
+  call.state.RunAll();
+  if (!call.state.memory.RemoveHost(at)) return CUDA_ERROR_INVALID_VALUE;
   std::free(at);
-  return kOk;
-}
-int cuMemHostGetDevicePointer_v2(uint64_t* address, void* at, unsigned) {
-  return *address = reinterpret_cast<uint64_t>(at) + kAway, kOk;
+  return call.Finish();
 }
 
-int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
-  if (TheDevice().failed != kOk) return TheDevice().failed;
-  uint8_t* at = Find(to, bytes);
-  if (at == nullptr) return kInvalidValue;
-  return std::memcpy(at, from, bytes), kOk;
-}
-int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
-  if (TheDevice().failed != kOk) return TheDevice().failed;
-  const uint8_t* at = Find(from, bytes);
-  if (at == nullptr) return kInvalidValue;
-  return std::memcpy(to, at, bytes), kOk;
-}
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) {
-  uint8_t *at = Find(to, bytes), *source = Find(from, bytes);
-  if (at == nullptr || source == nullptr) return kInvalidValue;
-  return std::memmove(at, source, bytes), kOk;
-}
-int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) {
-  uint8_t* to = Find(at, count);
-  if (to == nullptr) return kInvalidValue;
-  return std::memset(to, value, count), kOk;
-}
-int cuMemsetD16Async(uint64_t at, unsigned short value, size_t count, void*) {
-  auto* to = reinterpret_cast<uint16_t*>(Find(at, 2 * count));
-  if (to == nullptr) return kInvalidValue;
-  for (; count > 0; --count) *to++ = value;
-  return kOk;
-}
-int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void*) {
-  auto* to = reinterpret_cast<uint32_t*>(Find(at, 4 * count));
-  if (to == nullptr) return kInvalidValue;
-  for (; count > 0; --count) *to++ = value;
-  return kOk;
+KILN_CALL cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* at, unsigned flags) {
+  KILN_BEGIN("cuMemHostGetDevicePointer_v2");
+  if (flags != 0 || !call.state.memory.IsHost(at, 1)) return CUDA_ERROR_INVALID_VALUE;
+  *address = reinterpret_cast<CUdeviceptr>(at);
+  return CUDA_SUCCESS;
 }
 
-int cuModuleLoadData(void** module, const void* image) {
-  // As an old driver does, of machine code that it does not know: the caller then has PTX.
-  if (std::memcmp(image,
-                  "\x7f"
-                  "ELF",
-                  4) == 0)
-    return kNoBinaryForGpu;
-  auto loaded = std::make_unique<LoadedModule>();
-  std::string error;
-  loaded->module = ptx::Parse(static_cast<const char*>(image), &error);
-  if (loaded->module == nullptr) {
-    std::fprintf(stderr, "the CUDA emulator: %s\n", error.c_str());
-    if (const char* path = std::getenv("KILN_EMULATOR_DUMP")) {
-      if (std::FILE* file = std::fopen(path, "w"))
-        std::fputs(static_cast<const char*>(image), file), std::fclose(file);
+KILN_CALL cuMemHostRegister_v2(void* at, size_t bytes, unsigned) {
+  KILN_BEGIN("cuMemHostRegister_v2");
+  if (call.state.memory.IsHost(at, 1)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  return Register(call, at, bytes);
+}
+
+KILN_CALL cuMemHostUnregister(void* at) {
+  KILN_BEGIN("cuMemHostUnregister");
+  call.state.RunAll();
+  return call.state.memory.RemoveHost(at) ? call.Finish() : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+KILN_CALL cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
+  KILN_BEGIN("cuMemcpyHtoD_v2");
+  return CopyIn(call, to, from, bytes, nullptr);
+}
+
+KILN_CALL cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
+  KILN_BEGIN("cuMemcpyDtoH_v2");
+  return CopyOut(call, to, from, bytes, nullptr, /*wait=*/true);
+}
+
+KILN_CALL cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  KILN_BEGIN("cuMemcpyDtoD_v2");
+  return CopyWithin(call, to, from, bytes, nullptr);
+}
+
+KILN_CALL cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  KILN_BEGIN("cuMemcpyHtoDAsync_v2");
+  return CopyIn(call, to, from, bytes, stream);
+}
+
+KILN_CALL cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  KILN_BEGIN("cuMemcpyDtoHAsync_v2");
+  return CopyOut(call, to, from, bytes, stream, /*wait=*/false);
+}
+
+KILN_CALL cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  KILN_BEGIN("cuMemcpyDtoDAsync_v2");
+  return CopyWithin(call, to, from, bytes, stream);
+}
+
+KILN_CALL cuMemsetD8_v2(CUdeviceptr at, unsigned char value, size_t count) {
+  KILN_BEGIN("cuMemsetD8_v2");
+  return Fill<uint8_t>(call, at, value, count, nullptr);
+}
+
+KILN_CALL cuMemsetD16_v2(CUdeviceptr at, unsigned short value, size_t count) {
+  KILN_BEGIN("cuMemsetD16_v2");
+  return Fill<uint16_t>(call, at, value, count, nullptr);
+}
+
+KILN_CALL cuMemsetD32_v2(CUdeviceptr at, unsigned value, size_t count) {
+  KILN_BEGIN("cuMemsetD32_v2");
+  return Fill<uint32_t>(call, at, value, count, nullptr);
+}
+
+KILN_CALL cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t count, CUstream stream) {
+  KILN_BEGIN("cuMemsetD8Async");
+  return Fill<uint8_t>(call, at, value, count, stream);
+}
+
+KILN_CALL cuMemsetD16Async(CUdeviceptr at, unsigned short value, size_t count, CUstream stream) {
+  KILN_BEGIN("cuMemsetD16Async");
+  return Fill<uint16_t>(call, at, value, count, stream);
+}
+
+KILN_CALL cuMemsetD32Async(CUdeviceptr at, unsigned value, size_t count, CUstream stream) {
+  KILN_BEGIN("cuMemsetD32Async");
+  return Fill<uint32_t>(call, at, value, count, stream);
+}
+
+KILN_CALL cuModuleLoadData(CUmodule* module, const void* image) {
+  KILN_BEGIN("cuModuleLoadData");
+  if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return call.state.Load(static_cast<const char*>(image), module);
+}
+
+KILN_CALL cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+  KILN_BEGIN("cuModuleLoadDataEx");
+  if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return call.state.Load(static_cast<const char*>(image), module);
+}
+
+KILN_CALL cuModuleUnload(CUmodule module) {
+  KILN_BEGIN("cuModuleUnload");
+  if (call.state.modules.count(module) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  call.state.RunAll();
+  call.state.Unload(module);
+  return call.Finish();
+}
+
+KILN_CALL cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  KILN_BEGIN("cuModuleGetFunction");
+  if (call.state.modules.count(module) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  for (const kiln::fake_cuda::Function& known : module->program.functions) {
+    if (!known.entry || known.name != name) continue;
+    module->functions.push_back(
+        std::make_unique<CUfunc_st>(CUfunc_st{module, &known, kiln::fake_cuda::kMostShared}));
+    *function = module->functions.back().get();
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+KILN_CALL cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module,
+                               const char* name) {
+  KILN_BEGIN("cuModuleGetGlobal_v2");
+  if (call.state.modules.count(module) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  for (const kiln::fake_cuda::Global& known : module->program.globals) {
+    if (known.name != name) continue;
+    if (address != nullptr) *address = known.address;
+    if (bytes != nullptr) *bytes = known.bytes;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+KILN_CALL cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  KILN_BEGIN("cuFuncGetAttribute");
+  const kiln::fake_cuda::Function& known = *function->function;
+  switch (static_cast<int>(attribute)) {
+    case 0:
+      *value = known.most_threads != 0 ? static_cast<int>(known.most_threads)
+                                       : kiln::fake_cuda::kMostThreads;
+      break;
+    case 1:
+      *value = static_cast<int>(function->module->program.shared_bytes);
+      break;
+    case 3:
+      *value = static_cast<int>(known.local_bytes);
+      break;
+    case 4:
+      *value = known.registers;
+      break;
+    case 5:
+    case 6:
+      *value = 90;
+      break;
+    case 8:
+      *value = function->most_dynamic_shared;
+      break;
+    default:
+      *value = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  KILN_BEGIN("cuFuncSetAttribute");
+  if (static_cast<int>(attribute) != 8) return CUDA_SUCCESS;
+  if (value < 0 || value > kiln::fake_cuda::kMostOptedShared) return CUDA_ERROR_INVALID_VALUE;
+  function->most_dynamic_shared = value;
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_size,
+                                                      size_t) {
+  KILN_BEGIN("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  if (block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
+  *blocks = std::min(32, 2048 / block_size);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                         CUstream stream, void** parameters, void** extra) {
+  KILN_BEGIN("cuLaunchKernel");
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const kiln::fake_cuda::Function& known = *function->function;
+  struct Size {
+    uint32_t blocks[3], threads[3];
+  };
+  const Size size{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}};
+  const CUresult checked = CheckLaunch(known, size.blocks, size.threads, shared);
+  if (checked != CUDA_SUCCESS) return checked;
+  if (shared > static_cast<unsigned>(function->most_dynamic_shared)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::vector<uint8_t> bytes(known.parameter_bytes);
+  if (parameters != nullptr) {
+    for (size_t n = 0; n < known.parameters.size(); ++n) {
+      std::memcpy(bytes.data() + known.parameters[n].offset, parameters[n],
+                  known.parameters[n].bytes);
     }
-    return kInvalidPtx;
+  } else if (extra != nullptr && extra[0] == reinterpret_cast<void*>(1)) {
+    std::memcpy(bytes.data(), extra[1], bytes.size());
+  } else if (!bytes.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  for (ptx::Variable& variable : loaded->module->variables) {
-    void* host = std::aligned_alloc(256, (variable.bytes.size() + 255) / 256 * 256 + 256);
-    std::memcpy(host, variable.bytes.data(), variable.bytes.size());
-    variable.address = Register(host, variable.bytes.size());
-  }
-  *module = loaded.release();
-  return kOk;
-}
-int cuModuleUnload(void* module) {
-  auto* loaded = static_cast<LoadedModule*>(module);
-  for (const ptx::Variable& variable : loaded->module->variables) {
-    TheDevice().allocations.erase(variable.address);
-    std::free(HostOf(variable.address));
-  }
-  delete loaded;
-  return kOk;
-}
-int cuModuleGetFunction(void** function, void* module, const char* name) {
-  const auto* loaded = static_cast<LoadedModule*>(module);
-  const auto found = loaded->module->functions.find(name);
-  if (found == loaded->module->functions.end() || !found->second->is_entry) return kNotFound;
-  *function = new LoadedFunction{loaded->module.get(), found->second.get()};
-  return kOk;
-}
-int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned, void*, void** parameters, void**) {
-  Device& device = TheDevice();
-  if (device.failed != kOk) return device.failed;
-  const auto* loaded = static_cast<LoadedFunction*>(function);
-  const std::string wrong = ptx::Run(*loaded->module, *loaded->function,
-                                     {{gx, gy, gz}, {bx, by, bz}}, parameters[0], Find);
-  if (wrong.empty()) return kOk;
-  std::fprintf(stderr, "the CUDA emulator: %s\n", wrong.c_str());
-  device.failed = kIllegalAddress;  // later calls return it, as with a device
-  return kOk;
+  DriverState* state = &call.state;
+  return Enqueue(
+      call, stream, [=] { state->Run(function, size.blocks, size.threads, shared, bytes); }, false);
 }
 
-}  // extern "C"
+KILN_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
+  KILN_BEGIN("cuStreamCreate");
+  *stream = reinterpret_cast<CUstream>(
+      call.state.streams.Create(flags == 1 ? Stream::kNonBlocking : Stream::kBlocking));
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuStreamDestroy_v2(CUstream stream) {
+  KILN_BEGIN("cuStreamDestroy_v2");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr || reinterpret_cast<uintptr_t>(stream) <= 2) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  call.state.streams.Destroy(known);
+  return call.Finish();
+}
+
+KILN_CALL cuStreamSynchronize(CUstream stream) {
+  KILN_BEGIN("cuStreamSynchronize");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  // The legacy stream's work includes that of the blocking streams before it.
+  if (known->kind == Stream::kLegacy && known->queue.empty()) {
+    call.state.streams.RunUntil(call.state.streams.Add(known, [] {}));
+  }
+  call.state.streams.RunUntilEmpty(known);
+  return call.Finish();
+}
+
+KILN_CALL cuStreamQuery(CUstream stream) {
+  KILN_BEGIN("cuStreamQuery");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (known->queue.empty()) return CUDA_SUCCESS;
+  call.state.streams.RunOne();  // who asks again and again gets to the end
+  return call.ok() && call.Finish() != CUDA_SUCCESS ? call.Finish() : CUDA_ERROR_NOT_READY;
+}
+
+KILN_CALL cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  KILN_BEGIN("cuStreamWaitEvent");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr || call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  call.state.streams.Add(known, [] {}, event->recorded);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuEventCreate(CUevent* event, unsigned) {
+  KILN_BEGIN("cuEventCreate");
+  *event = new CUevent_st;
+  call.state.events.insert(*event);
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuEventDestroy_v2(CUevent event) {
+  KILN_BEGIN("cuEventDestroy_v2");
+  if (call.state.events.erase(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  // Work that waits may still note the time, so the event lasts until that has run.
+  if (event->recorded != nullptr) call.state.streams.RunUntil(event->recorded);
+  delete event;
+  return call.Finish();
+}
+
+KILN_CALL cuEventRecord(CUevent event, CUstream stream) {
+  KILN_BEGIN("cuEventRecord");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr || call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  event->recorded = call.state.streams.Add(known, [=] { event->time = NowInMilliseconds(); });
+  return CUDA_SUCCESS;
+}
+
+KILN_CALL cuEventSynchronize(CUevent event) {
+  KILN_BEGIN("cuEventSynchronize");
+  if (call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->recorded != nullptr) call.state.streams.RunUntil(event->recorded);
+  return call.Finish();
+}
+
+KILN_CALL cuEventQuery(CUevent event) {
+  KILN_BEGIN("cuEventQuery");
+  if (call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->recorded == nullptr || *event->recorded) return CUDA_SUCCESS;
+  call.state.streams.RunOne();
+  return call.Finish() != CUDA_SUCCESS ? call.Finish() : CUDA_ERROR_NOT_READY;
+}
+
+KILN_CALL cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
+  KILN_BEGIN("cuEventElapsedTime_v2");
+  for (const CUevent event : {start, end}) {
+    if (call.state.events.count(event) == 0 || event->recorded == nullptr) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (!*event->recorded) return CUDA_ERROR_NOT_READY;
+  }
+  *milliseconds = static_cast<float>(end->time - start->time);
+  return CUDA_SUCCESS;
+}
+
+#undef cuEventElapsedTime
+KILN_CALL cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+
+KILN_CALL cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  KILN_BEGIN("cuPointerGetAttribute");
+  if (call.state.memory.Find(pointer, 1) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool host = call.state.memory.IsHost(reinterpret_cast<const void*>(pointer), 1);
+  switch (static_cast<int>(attribute)) {
+    case 1:
+      *static_cast<CUcontext*>(data) = &call.state.context;
+      return CUDA_SUCCESS;
+    case 2:  // of the host or the device
+      *static_cast<unsigned*>(data) = host ? 1 : 2;
+      return CUDA_SUCCESS;
+    case 3:
+      *static_cast<CUdeviceptr*>(data) = pointer;
+      return CUDA_SUCCESS;
+    case 8:  // managed
+      *static_cast<unsigned*>(data) = 0;
+      return CUDA_SUCCESS;
+    case 9:  // the device
+      *static_cast<int*>(data) = 0;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
+                              CUdriverProcAddressQueryResult* status) {
+  const Call call("cuGetProcAddress_v2", kNothing);
+  static const struct {
+    const char* name;
+    void* function;
+  } kFunctions[] = {
+      {"cuInit", reinterpret_cast<void*>(&cuInit)},
+      {"cuDriverGetVersion", reinterpret_cast<void*>(&cuDriverGetVersion)},
+      {"cuGetErrorName", reinterpret_cast<void*>(&cuGetErrorName)},
+      {"cuGetErrorString", reinterpret_cast<void*>(&cuGetErrorString)},
+      {"cuDeviceGetCount", reinterpret_cast<void*>(&cuDeviceGetCount)},
+      {"cuDeviceGet", reinterpret_cast<void*>(&cuDeviceGet)},
+      {"cuDeviceGetName", reinterpret_cast<void*>(&cuDeviceGetName)},
+      {"cuDeviceGetAttribute", reinterpret_cast<void*>(&cuDeviceGetAttribute)},
+      {"cuDeviceTotalMem_v2", reinterpret_cast<void*>(&cuDeviceTotalMem_v2)},
+      {"cuDeviceGetUuid_v2", reinterpret_cast<void*>(&cuDeviceGetUuid_v2)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&cuDevicePrimaryCtxRetain)},
+      {"cuDevicePrimaryCtxRelease_v2", reinterpret_cast<void*>(&cuDevicePrimaryCtxRelease_v2)},
+      {"cuCtxSetCurrent", reinterpret_cast<void*>(&cuCtxSetCurrent)},
+      {"cuCtxGetCurrent", reinterpret_cast<void*>(&cuCtxGetCurrent)},
+      {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(&cuCtxPushCurrent_v2)},
+      {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(&cuCtxPopCurrent_v2)},
+      {"cuCtxGetDevice", reinterpret_cast<void*>(&cuCtxGetDevice)},
+      {"cuCtxSynchronize", reinterpret_cast<void*>(&cuCtxSynchronize)},
+      {"cuMemGetInfo_v2", reinterpret_cast<void*>(&cuMemGetInfo_v2)},
+      {"cuMemAlloc_v2", reinterpret_cast<void*>(&cuMemAlloc_v2)},
+      {"cuMemFree_v2", reinterpret_cast<void*>(&cuMemFree_v2)},
+      {"cuMemAllocAsync", reinterpret_cast<void*>(&cuMemAllocAsync)},
+      {"cuMemFreeAsync", reinterpret_cast<void*>(&cuMemFreeAsync)},
+      {"cuDeviceGetDefaultMemPool", reinterpret_cast<void*>(&cuDeviceGetDefaultMemPool)},
+      {"cuMemPoolSetAttribute", reinterpret_cast<void*>(&cuMemPoolSetAttribute)},
+      {"cuMemPoolTrimTo", reinterpret_cast<void*>(&cuMemPoolTrimTo)},
+      {"cuMemAllocHost_v2", reinterpret_cast<void*>(&cuMemAllocHost_v2)},
+      {"cuMemHostAlloc", reinterpret_cast<void*>(&cuMemHostAlloc)},
+      {"cuMemFreeHost", reinterpret_cast<void*>(&cuMemFreeHost)},
+      {"cuMemHostGetDevicePointer_v2", reinterpret_cast<void*>(&cuMemHostGetDevicePointer_v2)},
+      {"cuMemHostRegister_v2", reinterpret_cast<void*>(&cuMemHostRegister_v2)},
+      {"cuMemHostUnregister", reinterpret_cast<void*>(&cuMemHostUnregister)},
+      {"cuMemcpyHtoD_v2", reinterpret_cast<void*>(&cuMemcpyHtoD_v2)},
+      {"cuMemcpyDtoH_v2", reinterpret_cast<void*>(&cuMemcpyDtoH_v2)},
+      {"cuMemcpyDtoD_v2", reinterpret_cast<void*>(&cuMemcpyDtoD_v2)},
+      {"cuMemcpyHtoDAsync_v2", reinterpret_cast<void*>(&cuMemcpyHtoDAsync_v2)},
+      {"cuMemcpyDtoHAsync_v2", reinterpret_cast<void*>(&cuMemcpyDtoHAsync_v2)},
+      {"cuMemcpyDtoDAsync_v2", reinterpret_cast<void*>(&cuMemcpyDtoDAsync_v2)},
+      {"cuMemsetD8_v2", reinterpret_cast<void*>(&cuMemsetD8_v2)},
+      {"cuMemsetD16_v2", reinterpret_cast<void*>(&cuMemsetD16_v2)},
+      {"cuMemsetD32_v2", reinterpret_cast<void*>(&cuMemsetD32_v2)},
+      {"cuMemsetD8Async", reinterpret_cast<void*>(&cuMemsetD8Async)},
+      {"cuMemsetD16Async", reinterpret_cast<void*>(&cuMemsetD16Async)},
+      {"cuMemsetD32Async", reinterpret_cast<void*>(&cuMemsetD32Async)},
+      {"cuModuleLoadData", reinterpret_cast<void*>(&cuModuleLoadData)},
+      {"cuModuleLoadDataEx", reinterpret_cast<void*>(&cuModuleLoadDataEx)},
+      {"cuModuleUnload", reinterpret_cast<void*>(&cuModuleUnload)},
+      {"cuModuleGetFunction", reinterpret_cast<void*>(&cuModuleGetFunction)},
+      {"cuModuleGetGlobal_v2", reinterpret_cast<void*>(&cuModuleGetGlobal_v2)},
+      {"cuFuncGetAttribute", reinterpret_cast<void*>(&cuFuncGetAttribute)},
+      {"cuFuncSetAttribute", reinterpret_cast<void*>(&cuFuncSetAttribute)},
+      {"cuOccupancyMaxActiveBlocksPerMultiprocessor",
+       reinterpret_cast<void*>(&cuOccupancyMaxActiveBlocksPerMultiprocessor)},
+      {"cuLaunchKernel", reinterpret_cast<void*>(&cuLaunchKernel)},
+      {"cuStreamCreate", reinterpret_cast<void*>(&cuStreamCreate)},
+      {"cuStreamDestroy_v2", reinterpret_cast<void*>(&cuStreamDestroy_v2)},
+      {"cuStreamSynchronize", reinterpret_cast<void*>(&cuStreamSynchronize)},
+      {"cuStreamQuery", reinterpret_cast<void*>(&cuStreamQuery)},
+      {"cuStreamWaitEvent", reinterpret_cast<void*>(&cuStreamWaitEvent)},
+      {"cuEventCreate", reinterpret_cast<void*>(&cuEventCreate)},
+      {"cuEventDestroy_v2", reinterpret_cast<void*>(&cuEventDestroy_v2)},
+      {"cuEventRecord", reinterpret_cast<void*>(&cuEventRecord)},
+      {"cuEventSynchronize", reinterpret_cast<void*>(&cuEventSynchronize)},
+      {"cuEventQuery", reinterpret_cast<void*>(&cuEventQuery)},
+      {"cuEventElapsedTime_v2", reinterpret_cast<void*>(&cuEventElapsedTime_v2)},
+      {"cuEventElapsedTime", reinterpret_cast<void*>(&cuEventElapsedTime)},
+      {"cuPointerGetAttribute", reinterpret_cast<void*>(&cuPointerGetAttribute)},
+      {"cuGetProcAddress_v2", reinterpret_cast<void*>(&cuGetProcAddress_v2)}};
+  // Newer versions of a function come first, as in a driver that is asked for the newest one.
+  *function = nullptr;
+  for (const char* suffix : {"_v2", ""}) {
+    const std::string name = std::string(symbol) + suffix;
+    for (const auto& known : kFunctions) {
+      if (*function == nullptr && name == known.name) *function = known.function;
+    }
+  }
+  if (status != nullptr) {
+    *status = static_cast<CUdriverProcAddressQueryResult>(*function == nullptr ? 1 : 0);
+  }
+  return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}

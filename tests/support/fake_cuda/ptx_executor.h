@@ -1,27 +1,23 @@
-// Runs PTX, thread after thread.
+// Runs launches of programs: the blocks of a grid in random order on a few threads.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_EXECUTOR_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_EXECUTOR_H_
 
 #include <cstdint>
-#include <functional>
-#include <string>
 
-#include "tests/support/fake_cuda/ptx_program.h"
+#include "tests/support/fake_cuda/warp.h"
 
-namespace kiln::ptx {
+namespace kiln::fake_cuda {
 
-struct Grid {
-  uint32_t blocks[3] = {1, 1, 1}, threads[3] = {1, 1, 1};
-};
+// Sets all of `grid` but what its constructor sets. `parameters` has the entry's bytes.
+void PrepareGrid(const Program& program, const Function& entry, const uint32_t blocks[3],
+                 const uint32_t threads[3], uint64_t dynamic_shared_bytes, Grid* grid);
 
-// The host's address of `bytes` of the device's memory at `address`; null if they are not
-// allocated.
-using Resolve = std::function<uint8_t*(uint64_t address, uint64_t bytes)>;
+// Returns when all threads have ended or one has failed, and grid->fault says why. The order of
+// blocks and warps follows from the seed, how `host_threads` interleave does not. Blocks that wait
+// for other blocks are suspended in turn. Adds the instructions of all lanes' warps to
+// *instructions.
+void RunGrid(Grid* grid, uint32_t seed, int host_threads, int64_t* instructions);
 
-// Runs an entry. Returns "" or what went wrong: "line 12 of task_0: reads 4 bytes at 0x10".
-std::string Run(const Module& module, const Function& entry, const Grid& grid,
-                const void* parameters, const Resolve& resolve);
-
-}  // namespace kiln::ptx
+}  // namespace kiln::fake_cuda
 
 #endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_EXECUTOR_H_

@@ -1,17 +1,18 @@
-// Reads PTX: what LLVM and nvcc write for ordinary kernels.
+// Parses PTX: the text that LLVM's NVPTX back end and nvcc emit.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PARSER_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PARSER_H_
 
-#include <memory>
 #include <string>
+#include <string_view>
 
-#include "tests/support/fake_cuda/ptx_program.h"
+#include "tests/support/fake_cuda/ptx_syntax.h"
 
-namespace kiln::ptx {
+namespace kiln::fake_cuda {
 
-// Null if the emulator cannot run it; `error` then says why, with the line: "line 12: …".
-std::unique_ptr<Module> Parse(const std::string& text, std::string* error);
+// Sets `error` to "line N: what is wrong" and returns false if `text` is not PTX as far as this
+// parser knows it. Knows declarations, not instructions: the translator does.
+bool ParsePtx(std::string_view text, PtxModule* module, std::string* error);
 
-}  // namespace kiln::ptx
+}  // namespace kiln::fake_cuda
 
 #endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PARSER_H_

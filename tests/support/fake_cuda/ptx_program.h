@@ -1,76 +1,36 @@
-// PTX in the form in which the emulator runs it. Plain data.
+// PTX as the executor runs it: functions of compact instructions with resolved operands.
+//
+// A register holds its value for the 32 lanes of a warp side by side; a predicate is one mask of
+// 32 bits. An operand is an offset from one of three bases, whose number is in its lowest bits.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PROGRAM_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PROGRAM_H_
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace kiln::ptx {
+namespace kiln::fake_cuda {
 
-enum class Op : uint8_t {
-  kAbs,
-  kAdd,
-  kAnd,
-  kAtom,
-  kBfe,
-  kBfi,
-  kBfind,
-  kBra,
-  kBrev,
-  kCall,
-  kClz,
-  kCopysign,
-  kCos,
-  kCvt,
-  kCvta,
-  kDiv,
-  kEx2,
-  kExit,
-  kFence,
-  kFma,
-  kLd,
-  kLg2,
-  kMad,
-  kMax,
-  kMin,
-  kMov,
-  kMul,
-  kNeg,
-  kNot,
-  kOr,
-  kPopc,
-  kPrmt,
-  kRcp,
-  kRem,
-  kRet,
-  kRsqrt,
-  kSelp,
-  kSetp,
-  kShf,
-  kShl,
-  kShr,
-  kSin,
-  kSqrt,
-  kSt,
-  kSub,
-  kTestp,
-  kTrap,
-  kXor,
-};
+class Warp;
+struct Instruction;
+using Handler = void (*)(Warp&, const Instruction&);
 
-// The type of an operation: a kind of number and its bytes.
-enum class Kind : uint8_t { kBits, kUnsigned, kSigned, kFloat, kPredicate };
-struct Type {
-  Kind kind = Kind::kBits;
-  uint8_t bytes = 4;
-};
+inline constexpr int kLanes = 32;
+inline constexpr int kFrameBase = 0, kConstantBase = 1, kSpecialBase = 2, kBases = 3;
+inline constexpr int32_t kNoOperand = -1;
 
-enum class Space : uint8_t { kGeneric, kGlobal, kLocal, kParam, kConst, kShared };
+// Generic addresses of shared, local and parameter memory begin at these. No host or device
+// pointer is as large.
+inline constexpr uint64_t kSharedWindow = 0x00a0'0000'0000'0000;
+inline constexpr uint64_t kLocalWindow = 0x00b0'0000'0000'0000;
+inline constexpr uint64_t kParamWindow = 0x00c0'0000'0000'0000;
+inline constexpr uint64_t kWindowBytes = 0x0001'0000'0000'0000;
+// Function pointers: this and the function's number.
+inline constexpr uint64_t kFunctionWindow = 0x00d0'0000'0000'0000;
 
-enum class Special : uint8_t {
+// Special registers, in the order of their places behind kSpecialBase.
+enum Special {
   kTidX,
   kTidY,
   kTidZ,
@@ -84,115 +44,83 @@ enum class Special : uint8_t {
   kNctaidY,
   kNctaidZ,
   kLaneId,
-  kClock,
+  kWarpId,
+  kNwarpId,
+  kSmId,
+  kNsmId,
+  kGridId,
+  kLaneMaskEq,
+  kLaneMaskLt,
+  kLaneMaskLe,
+  kLaneMaskGt,
+  kLaneMaskGe,
+  kDynamicShared,
+  kTotalShared,
+  kSpecials,
 };
 
-struct Operand {
-  enum Form : uint8_t {
-    kNone,
-    kRegister,
-    kNumber,     // immediate bits
-    kSpecial,    // number: a Special
-    kLocal,      // number: offset in the function's part of local memory
-    kOwnParam,   // number: offset among the function's own parameters and result
-    kCallParam,  // number: offset among those of the calls that it makes
-    kGlobal,     // number: of Module::variables
-  };
-  Form form = kNone;
-  int32_t reg = -1;    // also the base of an address
-  int64_t number = 0;  // also the offset of an address
+enum class Control : uint8_t {
+  kNone,
+  kBranch,
+  kTable,  // brx.idx
+  kCall,
+  kReturn,
+  kExit,
+  kTrap,
+  kBarrier,   // of the block
+  kConverge,  // runs once all lanes that s[0] names are here
 };
-
-// The part of an operation's name after the first dot that is no type.
-struct Modifiers {
-  uint8_t compare = 0;  // setp: a Compare
-  uint8_t combine = 0;  // setp: 0, or '&', '|', '^'
-  char round = 0;       // integer rounding of cvt: 'n', 'z', 'm', 'p'; 0: none
-  char direction = 0;   // of rounding floats: 'z', 'm', 'p'; 0: to nearest
-  bool wide = false, high = false, saturate = false, flush = false, to = false, shift_left = false;
-  bool clamp = false, nan = false;
-  bool carry_in = false, carry_out = false;  // of integers
-  uint8_t update = 0;                        // atom and red: an Update
-  uint8_t vector = 1;
-};
-
-enum Compare : uint8_t {
-  kEq,
-  kNe,
-  kLt,
-  kLe,
-  kGt,
-  kGe,
-  kEqu,
-  kNeu,
-  kLtu,
-  kLeu,
-  kGtu,
-  kGeu,
-  kNum,
-  kNan
-};
-enum Update : uint8_t {
-  kUpAdd,
-  kUpAnd,
-  kUpOr,
-  kUpXor,
-  kUpExch,
-  kUpMin,
-  kUpMax,
-  kUpCas,
-  kUpInc,
-  kUpDec
-};
-
-struct Function;
 
 struct Instruction {
-  Op op = Op::kExit;
-  Type type;    // of the result
-  Type source;  // of the operands, where it differs: cvt, setp
-  Space space = Space::kGeneric;
-  Modifiers modifiers;
-  int32_t predicate = -1;  // the register that must be true; -1: none
-  bool negated = false;
-  int32_t target = -1;  // bra: the number of an instruction
-  Function* callee = nullptr;
-  uint32_t line = 0;
-  std::vector<Operand> to;    // registers
-  std::vector<Operand> from;  // for atom and ld the address first, as for st
+  Handler run = nullptr;
+  int32_t d = kNoOperand, d2 = kNoOperand;
+  int32_t s[4] = {kNoOperand, kNoOperand, kNoOperand, kNoOperand};
+  int32_t guard = kNoOperand;
+  bool guard_negated = false;
+  Control control = Control::kNone;
+  uint32_t line = 0;   // of the PTX
+  int32_t target = 0;  // place in the code, or of a table or call in its list
+  uint32_t flags = 0;  // of the handler
+  int64_t offset = 0;  // of addresses
 };
 
-// A parameter or result: its place among those of its function or call.
-struct Place {
-  int64_t offset = 0, bytes = 0;
+struct Span {
+  uint64_t offset, bytes;
+};
+
+struct Call {
+  int function;                          // -1: s[0] holds its address
+  std::vector<Span> arguments, results;  // in the caller's local memory
 };
 
 struct Function {
   std::string name;
-  bool is_entry = false;
+  bool entry = false, defined = false;
   std::vector<Instruction> code;
-  std::vector<uint32_t> register_bytes;
-  std::vector<Place> parameters;
-  Place result;
-  int64_t own_bytes = 0;   // of its parameters and result
-  int64_t call_bytes = 0;  // of those of the calls that it makes
-  int64_t local_bytes = 0;
-  uint32_t most_threads = 0;  // of a block; 0: no limit
-  // Calls: where each parameter and the result of an instruction is among `call_bytes`.
-  std::map<size_t, std::vector<Place>> arguments;
+  std::vector<uint64_t> constants;  // behind kConstantBase
+  std::vector<std::vector<int32_t>> tables;
+  std::vector<Call> calls;
+  uint64_t frame_bytes = 0;      // of registers
+  uint64_t local_bytes = 0;      // of one lane
+  std::vector<Span> parameters;  // an entry's in the buffer of a launch, else in local memory
+  std::vector<Span> results;
+  uint64_t parameter_bytes = 0;
+  uint32_t required[3] = {0, 0, 0};
+  uint32_t most_threads = 0;
+  int registers = 0;
 };
 
-struct Variable {
+struct Global {
   std::string name;
-  std::vector<uint8_t> bytes;
-  uint64_t address = 0;  // once the module is loaded
+  uint64_t address, bytes;
 };
 
-struct Module {
-  std::map<std::string, std::unique_ptr<Function>> functions;
-  std::vector<Variable> variables;
+struct Program {
+  std::vector<Function> functions;
+  std::vector<Global> globals;
+  uint64_t shared_bytes = 0;  // of variables of fixed size; those of the launch follow
 };
 
-}  // namespace kiln::ptx
+}  // namespace kiln::fake_cuda
 
 #endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_PTX_PROGRAM_H_

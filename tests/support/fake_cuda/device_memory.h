@@ -1,0 +1,53 @@
+// Memory of the fake device. Its addresses are a reservation that nothing may read or write; the
+// driver and the emulator use a second mapping of the same pages at a constant distance. So code
+// that uses a device pointer on the host gets SIGSEGV, as with a real device.
+#ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_DEVICE_MEMORY_H_
+#define KILN_TESTS_SUPPORT_FAKE_CUDA_DEVICE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "tests/support/fake_cuda/warp.h"
+
+namespace kiln::fake_cuda {
+
+// Not thread-safe.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(uint64_t capacity);
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();
+
+  // 0: there is not enough. New memory holds garbage (0xa5), so that code cannot rely on zeros. At
+  // least 512 bytes that belong to no allocation separate any two.
+  uint64_t Allocate(uint64_t bytes);
+  // False: no allocation begins there.
+  bool Free(uint64_t address);
+  // Memory of the host that the device sees, under the same address.
+  void AddHost(void* at, uint64_t bytes);
+  bool RemoveHost(void* at);
+  // Whether a range of the host is such memory as a whole.
+  bool IsHost(const void* at, uint64_t bytes) const;
+  // Where the host finds a range that lies in one allocation of either kind; nullptr: nowhere.
+  uint8_t* Find(uint64_t address, uint64_t bytes) const;
+  // What kernels may use, sorted.
+  std::vector<Interval> Intervals() const;
+  uint64_t capacity() const { return capacity_; }
+  uint64_t used() const { return used_; }
+
+ private:
+  uint64_t capacity_, used_ = 0;
+  uint64_t space_;  // bytes of the reservation: more than the capacity, so that reuse is late
+  uint8_t* reserved_ = nullptr;
+  uint8_t* mapped_ = nullptr;
+  uint64_t next_ = 0;                         // where to look for a gap: an offset
+  std::map<uint64_t, uint64_t> allocations_;  // bytes by address
+  std::map<uint64_t, uint64_t> host_;
+};
+
+}  // namespace kiln::fake_cuda
+
+#endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_DEVICE_MEMORY_H_

@@ -1,0 +1,102 @@
+// What the calls of the fake driver share.
+//
+// KILN_FAKE_CUDA holds settings, separated by semicolons:
+//   seed=N            of the order of streams, blocks and warps (1)
+//   threads=N         of the host that run a grid's blocks (2)
+//   fail_alloc=N      the N-th allocation of device memory fails, from 1
+//   fail_launch=NAME  launches of kernels of that name fail with CUDA_ERROR_ILLEGAL_ADDRESS
+//   no_device         there is a driver, but no device
+//   driver=N          the version that cuDriverGetVersion gives (13000)
+//   log=PATH          appends the name of each call to the file, one a line
+#ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
+#define KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_cuda/cuda_api.h"
+#include "tests/support/fake_cuda/device_memory.h"
+#include "tests/support/fake_cuda/ptx_program.h"
+#include "tests/support/fake_cuda/streams.h"
+
+// The tags of the interface's handles.
+struct CUctx_st {
+  int device;
+};
+struct CUfunc_st {
+  CUmodule module;
+  const kiln::fake_cuda::Function* function;
+  int most_dynamic_shared;
+};
+struct CUmod_st {
+  kiln::fake_cuda::Program program;
+  std::vector<uint64_t> variables;  // addresses of device memory
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUevent_st {
+  kiln::fake_cuda::Done recorded;  // null: never
+  double time = 0;                 // in ms, when it was reached
+};
+
+namespace kiln::fake_cuda {
+
+inline constexpr int kMultiprocessors = 4;
+inline constexpr uint64_t kDeviceBytes = uint64_t{8} << 30;
+inline constexpr int kMostThreads = 1024, kMostShared = 48 << 10, kMostOptedShared = 227 << 10;
+
+struct Settings {
+  uint32_t seed = 1;
+  int threads = 2;
+  int64_t fail_alloc = 0;
+  std::string fail_launch;
+  bool no_device = false;
+  int driver = 13000;
+  std::string log;
+
+  static Settings Parse(const char* text);  // null: none
+};
+
+class DriverState {
+ public:
+  static DriverState& Get();
+
+  CUresult Load(const char* image, CUmodule* module);
+  void Unload(CUmodule module);
+  // Reports the fault, if there was one, and makes the context's error of it.
+  void Run(CUfunction function, const uint32_t blocks[3], const uint32_t threads[3],
+           uint64_t dynamic_shared, std::vector<uint8_t> parameters);
+  // The stream of a handle (0, 1 and 2 are default streams), or nullptr.
+  Stream* StreamOf(CUstream handle);
+  uint64_t Allocate(uint64_t bytes);
+  void RunAll();
+  void Log(const char* call);
+
+  std::recursive_mutex lock;
+  Settings settings;
+  bool initialized = false;
+  int process = 0;
+  CUresult failed = CUDA_SUCCESS;  // the error that ended the context
+  CUctx_st context{0};
+  DeviceMemory memory{kDeviceBytes};
+  Streams streams;
+  std::set<CUmodule> modules;
+  std::set<CUevent> events;
+  int64_t instructions = 0;  // of all launches, by warps
+
+ private:
+  DriverState();
+
+  int64_t allocations_ = 0;
+  uint64_t launches_ = 0;
+  Stream* per_thread_ = nullptr;
+  std::FILE* log_ = nullptr;
+};
+
+}  // namespace kiln::fake_cuda
+
+#endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
