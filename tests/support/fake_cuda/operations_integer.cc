@@ -123,8 +123,9 @@ void Lop3(Warp& warp, const Instruction& in) {
   });
 }
 
-// add with .cc, addc, sub with .cc, subc, and the same of mad: d2 is the carry, one bit a lane. flags: 1 takes
-// the carry in, 2 sets it, 4 subtracts; 8 and 16 multiply first, low and high halves.
+// add with .cc, addc, sub with .cc, subc, and the same of mad: d2 is the carry, one bit a lane.
+// flags: 1 takes the carry in, 2 sets it, 4 subtracts; 8 and 16 multiply first, low and high
+// halves.
 template <typename T>
 void Carry(Warp& warp, const Instruction& in) {
   using W = typename Wider<Unsigned<T>>::type;
