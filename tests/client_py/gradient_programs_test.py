@@ -337,6 +337,26 @@ def int_dep(ti, x, y, loss, idx):
     return k
 
 
+@program
+def idle_loop_beside_changes_in_place(ti, x, y, loss, idx):
+    @ti.kernel
+    def k():
+        for i in x:
+            y[i] = x[i] * x[i]
+        for i in range(N):
+            y[i] += x[i]
+            if i > 1:
+                for j in range(4):
+                    pass  # the gradient leaves nothing else of this loop, and so of the branch
+                y[i] += x[i] * x[0]
+            if x[4] < 0:
+                y[i] = 1.0
+        for i in x:
+            loss[None] += y[i] * (i + 1)
+
+    return k
+
+
 @pytest.fixture(params=PROGRAMS)
 def made(ti, request):
     """(x, y, loss, run)"""

@@ -75,9 +75,6 @@ kiln.kernel @before_the_loop storages [#kiln.ndarray<slot = 0, axes = 1, types =
 // CHECK-NEXT:       %2 = kiln.load %1 : <f32>
 // CHECK-NEXT:       %3 = arith.extsi %0 : i32 to i64
 // CHECK-NEXT:       %4 = arith.maxsi %3, %c0_i64 : i64
-// CHECK-NEXT:       kiln.for %arg1 = %c0_i32 to %0 : i32 {
-// CHECK-NEXT:         kiln.continue
-// CHECK-NEXT:       }
 // CHECK-NEXT:       %5 = kiln.for %arg1 = %c0_i64 to %4 : i64 carry (%arg2 = %cst : f32) {
 // CHECK-NEXT:         %12 = kiln.global 3 component 0[] : <f32>
 // CHECK-NEXT:         %13 = kiln.load %12 : <f32>
@@ -185,14 +182,9 @@ kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32
 // CHECK-NEXT:   kiln.kernel @recurrence storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {accesses = [#kiln.access<writes = true, slot = 0, tree_node = 0, offset = 0, source = 13, bounds = [-1, 0, 1, -1, 0, 8]>], companions = array<i64: 1, -1>} {
 // CHECK-NEXT:     %c7_i64 = arith.constant 7 : i64
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
-// CHECK-NEXT:     %c8_i32 = arith.constant 8 : i32
-// CHECK-NEXT:     %c0_i64 = arith.constant 0 : i64
 // CHECK-NEXT:     %c8_i64 = arith.constant 8 : i64
-// CHECK-NEXT:     kiln.for %arg0 = %c0_i32 to %c8_i32 : i32 {
-// CHECK-NEXT:       kiln.continue
-// CHECK-NEXT:     }
+// CHECK-NEXT:     %c0_i64 = arith.constant 0 : i64
 // CHECK-NEXT:     kiln.for %arg0 = %c0_i64 to %c8_i64 : i64 {
 // CHECK-NEXT:       %0 = arith.subi %c7_i64, %arg0 : i64
 // CHECK-NEXT:       %1 = arith.trunci %0 : i64 to i32

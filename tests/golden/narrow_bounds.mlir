@@ -89,7 +89,6 @@ kiln.kernel @guards storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], s
 // CHECK-NEXT:       kiln.yield %c1_i64, %5 : i64, i64
 // CHECK-NEXT:     } body (%arg0 : i32) {
 // CHECK-NEXT:       %cst = arith.constant 1.000000e+00 : f32
-// CHECK-NEXT:       %false = arith.constant false
 // CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0, %arg0] : <f32>
 // CHECK-NEXT:       kiln.store %cst, %0 : <f32>
 // CHECK-NEXT:       kiln.continue

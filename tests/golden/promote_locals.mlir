@@ -80,7 +80,6 @@ kiln.kernel @collatz storages [] results [i32] {
 // CHECK: module {
 // CHECK-NEXT:   kiln.kernel @collatz storages [] results [i32] {
 // CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
-// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.argument 0 : i32
 // CHECK-NEXT:     %1 = kiln.loop carry (%arg0 = %0 : i32) {
 // CHECK-NEXT:       %2 = arith.cmpi eq, %arg0, %c1_i32 : i32

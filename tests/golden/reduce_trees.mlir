@@ -29,17 +29,15 @@ kiln.kernel @sum
 // CHECK-NEXT:   kiln.kernel @sum trees [#kiln.tree<slot = 0, nodes = [<root, axes = [], cell_bytes = 256>, <pointer, axes = [0, 4], cell_bytes = 64>, <dense, parent = 1, axes = [0, 8], cell_bytes = 8>, <bitmasked, axes = [0, 32], cell_bytes = 4, offset = 32, mask = 128>]>] storages [#kiln.tree_field<tree = 0, node = 2, axes = [0], offset = [], types = [f32, i32], components = [0, 2, 0, 0, 2, 4], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 3, axes = [0], offset = [], types = [i32], components = [0, 3, 0], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [], components = [], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 3, axes = [0, -1], offset = [], types = [i32], components = [0, 3, 0], alias = 0, read_only = false>] results [] attributes {temporary_bytes = 0 : i64} {
 // CHECK-NEXT:     kiln.task.listgen "task_0" tree 0 node 3 "S0root->S3bitmasked" {slices}
 // CHECK-NEXT:     kiln.task.range_for "task_1" struct_for 1 body (%arg0 : i32, %arg1 : i32, %arg2 : i1) {
-// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
-// CHECK-NEXT:       %0 = kiln.global 0 component 1[%c0_i32] : <i32>
-// CHECK-NEXT:       %1 = arith.trunci %arg0 : i32 to i1
-// CHECK-NEXT:       %2:2 = kiln.if %1 -> (i1, i32) {
-// CHECK-NEXT:         %3 = arith.addi %arg1, %arg0 : i32
+// CHECK-NEXT:       %0 = arith.trunci %arg0 : i32 to i1
+// CHECK-NEXT:       %1:2 = kiln.if %0 -> (i1, i32) {
+// CHECK-NEXT:         %2 = arith.addi %arg1, %arg0 : i32
 // CHECK-NEXT:         %true = arith.constant true
-// CHECK-NEXT:         kiln.yield %true, %3 : i1, i32
+// CHECK-NEXT:         kiln.yield %true, %2 : i1, i32
 // CHECK-NEXT:       } else {
 // CHECK-NEXT:         kiln.yield %arg2, %arg1 : i1, i32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       kiln.continue %2#1, %2#0 : i32, i1
+// CHECK-NEXT:       kiln.continue %1#1, %1#0 : i32, i1
 // CHECK-NEXT:     } finish (%arg0 = 0 : i32, %arg1 = false) {
 // CHECK-NEXT:       kiln.if %arg1 {
 // CHECK-NEXT:         %c0_i32 = arith.constant 0 : i32

@@ -1,4 +1,4 @@
-// What is carried but never changes, or is never looked at; loops that never run.
+// What is carried but never changes, or is never looked at; loops that never run, or in vain.
 // args: --passes=simplify-control
 kiln.kernel @loops storages [] results [i32] {
   %zero = arith.constant 0 : i32
@@ -18,6 +18,24 @@ kiln.kernel @loops storages [] results [i32] {
   %e = kiln.for %i = %zero to %zero : i32 carry (%x = %a : i32) {
     kiln.continue %i : i32
   }
+  %f = kiln.for %i = %zero to %n : i32 carry (%x = %n : i32) {
+    %g = kiln.for %j = %zero to %i : i32 carry (%y = %x : i32) {
+      %even = arith.cmpi eq, %y, %n : i32
+      kiln.if %even {
+        kiln.break %j : i32
+      }
+      kiln.continue %y : i32
+    }
+    kiln.continue %g : i32
+  }
+  kiln.for %i = %zero to %n : i32 {
+    %first = arith.cmpi eq, %i, %zero : i32
+    kiln.if %first {
+      kiln.result 1, %i : i32
+      kiln.yield
+    }
+    kiln.continue
+  }
   kiln.result 0, %c : i32
   kiln.result 1, %e : i32
   kiln.return
@@ -28,15 +46,19 @@ kiln.kernel @loops storages [] results [i32] {
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %0 = kiln.argument 0 : i32
 // CHECK-NEXT:     %1 = kiln.for %arg0 = %c0_i32 to %0 : i32 carry (%arg1 = %c0_i32 : i32) {
-// CHECK-NEXT:       %2 = arith.addi %arg0, %arg0 : i32
-// CHECK-NEXT:       %3 = arith.addi %arg1, %0 : i32
-// CHECK-NEXT:       %4 = arith.cmpi eq, %3, %0 : i32
-// CHECK-NEXT:       kiln.if %4 {
-// CHECK-NEXT:         kiln.break %3 : i32
+// CHECK-NEXT:       %2 = arith.addi %arg1, %0 : i32
+// CHECK-NEXT:       %3 = arith.cmpi eq, %2, %0 : i32
+// CHECK-NEXT:       kiln.if %3 {
+// CHECK-NEXT:         kiln.break %2 : i32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       kiln.continue %3 : i32
+// CHECK-NEXT:       kiln.continue %2 : i32
 // CHECK-NEXT:     }
 // CHECK-NEXT:     kiln.for %arg0 = %c0_i32 to %0 : i32 {
+// CHECK-NEXT:       %2 = arith.cmpi eq, %arg0, %c0_i32 : i32
+// CHECK-NEXT:       kiln.if %2 {
+// CHECK-NEXT:         kiln.result 1, %arg0 : i32
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     }
 // CHECK-NEXT:     kiln.result 0, %1 : i32
@@ -82,7 +104,6 @@ kiln.kernel @ifs storages [] results [i32] {
 
 // CHECK: module {
 // CHECK-NEXT:   kiln.kernel @ifs storages [] results [i32] {
-// CHECK-NEXT:     %true = arith.constant true
 // CHECK-NEXT:     %0 = kiln.argument 0 : i32
 // CHECK-NEXT:     %1 = kiln.argument 1 : i32
 // CHECK-NEXT:     %2 = arith.cmpi slt, %0, %1 : i32

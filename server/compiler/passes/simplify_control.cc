@@ -3,7 +3,9 @@
 //   - dead argument elimination: removes results and carried values that are unused or never
 //   change;
 //   - if-conversion: an if that only selects values becomes arith.select, or nothing;
-//   - removal of loops whose constant bounds are empty.
+//   - removal of loops whose constant bounds are empty;
+//   - dead code elimination, also of ifs and counted loops, of which MLIR keeps all that hold a
+//     continue or a break.
 //
 //   %r = kiln.if %c {                  %r = arith.select %c, %a, %b
 //     kiln.yield %a            ->
@@ -20,6 +22,54 @@
 namespace kiln {
 
 namespace {
+
+// Erases ops that have no effect and whose results are unused, last op first: what an erased op
+// used may be dead, too.
+class DeadCode {
+ public:
+  // What a region does besides computing its results.
+  struct Rest {
+    bool has_effects = false;
+    bool leaves = false;  // continues or breaks a loop around it
+  };
+
+  static Rest Erase(mlir::Region& region) {
+    Rest rest;
+    for (mlir::Block& block : region) {
+      for (mlir::Operation& op : llvm::make_early_inc_range(llvm::reverse(block))) {
+        const Rest of_op = op.getNumRegions() == 0 ? RestOf(&op) : EraseIn(&op);
+        const bool is_dead = op.use_empty() && !op.hasTrait<mlir::OpTrait::IsTerminator>() &&
+                             !of_op.has_effects && !of_op.leaves;
+        if (is_dead) {
+          op.erase();
+          continue;
+        }
+        rest.has_effects |= of_op.has_effects;
+        rest.leaves |= of_op.leaves;
+      }
+    }
+    return rest;
+  }
+
+ private:
+  static Rest RestOf(mlir::Operation* op) {
+    if (llvm::isa<ir::YieldOp>(op)) return {};
+    if (llvm::isa<ir::ContinueOp, ir::BreakOp>(op)) return {false, true};
+    return {!mlir::wouldOpBeTriviallyDead(op), false};
+  }
+
+  static Rest EraseIn(mlir::Operation* op) {
+    Rest rest;
+    for (mlir::Region& region : op->getRegions()) {
+      const Rest of_region = Erase(region);
+      rest.has_effects |= of_region.has_effects;
+      rest.leaves |= of_region.leaves;
+    }
+    // A counted loop ends, whatever its bounds are; other loops may run for ever.
+    if (llvm::isa<ir::ForOp>(op)) return {rest.has_effects, false};
+    return llvm::isa<ir::IfOp>(op) ? rest : Rest{true, false};
+  }
+};
 
 class Simplifier {
  public:
@@ -206,7 +256,10 @@ struct SimplifyControlPass
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyControlPass)
   llvm::StringRef getArgument() const override { return "simplify-control"; }
   void runOnOperation() override {
-    Simplifier(&getContext()).Simplify(getOperation().getBodyRegion());
+    mlir::Region& body = getOperation().getBodyRegion();
+    DeadCode::Erase(body);  // first: what is used only by dead code counts as unused
+    Simplifier(&getContext()).Simplify(body);
+    DeadCode::Erase(body);
   }
 };
 
