@@ -8,10 +8,6 @@
 namespace kiln {
 namespace {
 
-// Of loops shorter than this, in nanoseconds, one in so many is measured.
-constexpr double kSampledBelow = 1'000;
-constexpr uint32_t kSampledOf = 8;
-
 // If loops that are worth sharing follow one another this closely, wake the threads anyway.
 constexpr int64_t kBurst = 100'000;
 // Loops this long are shared even if other programs need the cores.
@@ -116,13 +112,8 @@ int64_t Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t e
 
 void Cost::RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end,
                        int64_t unit) {
-  // Two looks at the clock take longer than many short loops, so most of these run without. Some
-  // are measured: what an iteration costs may change with the data.
-  if (!rough_.load(std::memory_order_relaxed) && Estimate(end - begin) < kSampledBelow) {
-    const uint32_t turn = turn_.load(std::memory_order_relaxed);
-    turn_.store(turn + 1, std::memory_order_relaxed);
-    if (turn % kSampledOf != 0) return RunParts(run, ctx, begin, end, unit);
-  }
+  if (RunShort(run, ctx, begin, end)) return;
+  turn_.store(0, std::memory_order_relaxed);
   const int64_t start = NowNanoseconds();
   RunParts(run, ctx, begin, end, unit);
   if (!HasFailed(ctx)) Measure(NowNanoseconds() - start, end - begin);

@@ -37,7 +37,19 @@ class Cost {
   void Measure(int64_t nanoseconds, int64_t iterations);
   // Measures a few of the iterations, once; returns the first iteration still to run.
   int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
-  // Runs iterations on the caller, and measures them unless they are few.
+  // Runs iterations on the caller if they are known to be short: a loop for which two looks at the
+  // clock, or a decision about threads, would take as long. False, having done nothing, for others,
+  // and for one short loop in kSampledOf, which is to be measured: what an iteration costs may
+  // change with the data.
+  bool RunShort(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end) {
+    if (rough_.load(std::memory_order_relaxed) || Estimate(end - begin) >= kShort) return false;
+    const uint32_t turn = turn_.load(std::memory_order_relaxed);
+    if (turn == kSampledOf) return false;
+    turn_.store(turn + 1, std::memory_order_relaxed);
+    run(&ctx, begin, end, 0);
+    return true;
+  }
+  // Runs iterations on the caller, and measures them unless RunShort does.
   void RunMeasured(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
   // Runs iterations on the caller. A long loop runs in parts of multiples of `unit` iterations,
   // sized by how long earlier parts took; a failed launch ends between two parts.
@@ -48,14 +60,17 @@ class Cost {
   int64_t ChunkSize(int64_t count, int threads, int64_t unit) const;
 
  private:
-  static constexpr uint32_t kUnit = 64;  // of `value_` in a nanosecond
+  static constexpr uint32_t kUnit = 64;    // of `value_` in a nanosecond
+  static constexpr double kShort = 1'000;  // nanoseconds
+  static constexpr uint32_t kSampledOf = 32;
+  static_assert(kShort < kShareFrom);
 
   uint32_t value() const { return value_.load(std::memory_order_relaxed); }
 
   std::atomic<uint32_t> value_{0};
   std::atomic<bool> measured_{false};
   std::atomic<bool> rough_{true};
-  std::atomic<uint32_t> turn_{0};  // short runs so far
+  std::atomic<uint32_t> turn_{0};  // short runs since the last that was measured
 };
 
 // Decides when to retry the slower variant of a task with atomics: its measurement may have met

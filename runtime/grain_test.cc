@@ -53,6 +53,21 @@ TEST(CostTest, ShortLoopsAreMeasuredNowAndThen) {
   EXPECT_EQ(iterations, 200);
 }
 
+TEST(CostTest, OneShortLoopInManyIsLeftToBeMeasured) {
+  Cost cost;
+  volatile uint32_t failed = 0;
+  KilnContext ctx = {};
+  ctx.failed = &failed;
+  EXPECT_FALSE(cost.RunShort(&RunNothing, ctx, 0, 1)) << "of unknown cost";
+  cost.Measure(500, 1);
+  EXPECT_FALSE(cost.RunShort(&RunNothing, ctx, 0, 10)) << "5 us";
+  int run = 0;
+  while (cost.RunShort(&RunNothing, ctx, 0, 1)) ASSERT_LT(++run, 1000);
+  EXPECT_FALSE(cost.RunShort(&RunNothing, ctx, 0, 1)) << "until it is measured";
+  cost.RunMeasured(&RunNothing, ctx, 0, 1, 1);
+  EXPECT_TRUE(cost.RunShort(&RunNothing, ctx, 0, 1));
+}
+
 TEST(CostTest, ChunksAreWholeUnitsAndNeverEmpty) {
   for (const uint32_t nanoseconds : {0u, 1u, 100u, 1u << 25}) {
     Cost cost;

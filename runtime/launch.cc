@@ -256,6 +256,8 @@ void LoadedKernel::BoundTask::RunPieces(const KilnContext& ctx, int64_t end, int
 
 void LoadedKernel::BoundTask::Run(const KilnContext& ctx, int64_t begin, int64_t end, int limit,
                                   int64_t unit) const {
+  // Before everything that is to be decided, which takes longer than such a loop.
+  if (alone == nullptr && cost.RunShort(run, ctx, begin, end)) return;
   // The least of three limits: the launch's (or the executor's), the task's own, and the number of
   // units.
   int threads = ThreadLimit(static_cast<Launched*>(ctx.launch)->executor, limit);
