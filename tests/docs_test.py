@@ -120,7 +120,8 @@ def complete(text):
 def compiles(language, text):
     """The compiler's complaints; empty if there are none."""
     command = [*COMPILERS[language], "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
-    command += ["-fsyntax-only", f"-I{ROOT / 'libkiln' / 'include'}", f"-I{ROOT}", "-"]
+    folders = ("libkiln", "client_cpp/dsl")
+    command += ["-fsyntax-only", *(f"-I{ROOT / folder / 'include'}" for folder in folders), "-"]
     return subprocess.run(command, input=complete(text), capture_output=True, text=True).stderr
 
 

@@ -14,7 +14,7 @@ SKIPPED = frozenset(("third_party", "corpus", "results", "__pycache__"))
 PATH = re.compile(r"(?<![\w./<$~*{-])(?:[\w-]+/)*[\w.-]+\.(?:h|cc|pyi?|proto|td|md|sh)(?![\w*])")
 # Names of packages, files of other projects, and placeholders.
 OTHERS = frozenset(
-    "kiln.proto numpy.h eigen.h poll.h linux/landlock.h app.py old.py "
+    "kiln.proto numpy.h eigen.h poll.h linux/landlock.h app.py old.py sim.h "
     "server/compiler/passes/your_pass.cc".split()
 )
 

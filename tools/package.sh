@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes packages.
 #   tools/package.sh tar OUT.tar.gz   libkiln for programs in C and C++, as a tarball
-#   tools/package.sh folder FOLDER    its content as a folder, which replaces one that is there
+#   tools/package.sh folder FOLDER    its content as a folder, which replaces one that is there, and
+#                                     libkiln-compile, for programs that write kernels
 #   tools/package.sh wheel FOLDER     two wheels for the Python of the build: kiln-lang, and
 #                                     kiln-lang-compiler; needs patchelf
 #   tools/package.sh deb FOLDER       packages for this Debian
@@ -51,6 +52,14 @@ fill_in() {
     -e "s|@LIBRARY@|$library|g" "$1"
 }
 
+# lay_out_compile FOLDER: libkiln-compile and its headers, beside those of libkiln.
+lay_out_compile() {
+  local to=$1
+  cp -r "$root"/client_cpp/dsl/include/kiln/* "$to/include/kiln/"
+  fill_in "$root/libkiln/cmake/kiln-compile.pc.in" '' >"$to/lib/pkgconfig/kiln-compile.pc"
+  copy "client_cpp/dsl/libkiln-compile.so.$major" "$to/lib/libkiln-compile.so.$major"
+}
+
 # lay_out_texts FOLDER: headers, and the files for CMake and pkg-config.
 lay_out_texts() {
   local to=$1 name
@@ -71,6 +80,12 @@ lay_out() {
   ln -s "$library" "$to/lib/libkiln.so.$major"
   ln -s "libkiln.so.$major" "$to/lib/libkiln.so"
   cp "$root/LICENSE" "$to/"
+  open_to_all "$to"
+}
+
+# open_to_all FOLDER: modes that do not depend on the umask.
+open_to_all() {
+  local to=$1
   find "$to" -type d -exec chmod 755 {} +
   find "$to" -type f -exec chmod 644 {} +
 }
@@ -87,7 +102,8 @@ wheels() {
   local to=$1 client=$work/client compiler=$work/compiler
   command -v patchelf >/dev/null || fail "wheels need patchelf: apt-get install patchelf"
   build //client_py/native:_native.so //client_py/native/linalg:_linalg.so \
-    //server/daemon:kilnd //server/web_front:kilnd-web "//libkiln:libkiln.so.$major"
+    //server/daemon:kilnd //server/web_front:kilnd-web "//libkiln:libkiln.so.$major" \
+    "//client_cpp/dsl:libkiln-compile.so.$major"
   python_files "$client"
   mkdir -p "$client/kiln/bin" "$compiler/kiln_compiler/bin"
   copy client_py/native/_native.so "$client/kiln/_native.so"
@@ -100,6 +116,8 @@ wheels() {
   lay_out_texts "$client/kiln/sdk"
   copy "libkiln/$library" "$client/kiln/sdk/lib/$library"
   printf 'INPUT(%s)\n' "$library" >"$client/kiln/sdk/lib/libkiln.so"
+  lay_out_compile "$client/kiln/sdk"
+  printf 'INPUT(libkiln-compile.so.%s)\n' "$major" >"$client/kiln/sdk/lib/libkiln-compile.so"
   # After all others: these replace programs of the same names in Bazel's folder.
   build --config=contained //server/remote:kilnd-remote //server/worker:kiln-worker \
     //server/grpc_front:kilnd-grpc
@@ -111,7 +129,8 @@ wheels() {
 
   local python=${KILN_PYTHON:-/usr/bin/python3} tools=$root/tools/package
   "$python" "$tools/graft.py" "$client/kiln_lang.libs" "$client/kiln/_native.so" \
-    "$client/kiln/_linalg.so" "$client/kiln/bin/kilnd"
+    "$client/kiln/_linalg.so" "$client/kiln/bin/kilnd" \
+    "$client/kiln/sdk/lib/libkiln-compile.so.$major"
   "$python" "$tools/graft.py" "$compiler/kiln_compiler.libs" \
     "$compiler/kiln_compiler/bin/kilnd-web"
   mkdir -p "$to"
@@ -136,7 +155,11 @@ case $1 in
     ;;
   folder)
     [ ! -e "$out" ] || [ -e "$out/lib/cmake/kiln" ] || fail "$out is there and holds no package"
+    build "//client_cpp/dsl:libkiln-compile.so.$major"
     lay_out "$work/new"
+    lay_out_compile "$work/new"
+    ln -s "libkiln-compile.so.$major" "$work/new/lib/libkiln-compile.so"
+    open_to_all "$work/new"
     # Two renames: a program that starts meanwhile finds the old library or the new one.
     [ ! -e "$out" ] || mv "$out" "$work/old"
     mv "$work/new" "$out"

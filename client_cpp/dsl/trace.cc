@@ -1,22 +1,31 @@
-#include "client_cpp/dsl/trace.h"
-
-#include <utility>
+// Traces: kiln_trace_... over KernelBuilder.
+#include <new>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client_cpp/dsl/trace_state.h"
-#include "common/base/check.h"
+#include "absl/types/span.h"
+#include "client_cpp/dsl/handles.h"
 #include "common/language/op_table.h"
 
 namespace kiln::dsl {
-
 namespace {
 
-thread_local Trace* current = nullptr;
+proto::Scalar ScalarOf(kiln_dtype dtype) { return static_cast<proto::Scalar>(dtype); }
+NodeNumber Of(kiln_node node) { return NodeNumber(node.number); }
+ParamId Of(kiln_input input) { return ParamId(input.number); }
+kiln_node Told(NodeNumber node) { return {node.number()}; }
+kiln_input Told(ParamId param) { return {param.number()}; }
 
-proto::Scalar ScalarOf(SlotScalar scalar) { return static_cast<proto::Scalar>(scalar); }
+std::vector<NodeNumber> All(const kiln_node* nodes, size_t count) {
+  std::vector<NodeNumber> all;
+  all.reserve(count);
+  for (size_t i = 0; i < count; ++i) all.push_back(Of(nodes[i]));
+  return all;
+}
 
-proto::Op OpNamed(absl::string_view name) {
+absl::StatusOr<proto::Op> OpNamed(const char* name) {
   static const auto* const ops = [] {
     auto* made = new std::map<absl::string_view, proto::Op>;
     for (int op = 0; op < proto::Op_ARRAYSIZE; ++op) {
@@ -24,239 +33,279 @@ proto::Op OpNamed(absl::string_view name) {
     }
     return made;
   }();
-  const auto found = ops->find(name);
-  KILN_CHECK(found != ops->end());
-  return found->second;
+  const auto found = ops->find(absl::NullSafeStringView(name));
+  if (found != ops->end()) return found->second;
+  return absl::InvalidArgumentError(
+      absl::StrCat("no op '", absl::NullSafeStringView(name), "' in the language"));
 }
 
 // The text of the message around the values, whose {} they replace.
-absl::StatusOr<proto::Format> FormatOf(const std::string& text, const KernelBuilder& builder,
+absl::StatusOr<proto::Format> FormatOf(const char* format, const KernelBuilder& builder,
                                        const std::vector<NodeNumber>& values) {
+  const absl::string_view text = absl::NullSafeStringView(format);
   const std::vector<std::string> texts = absl::StrSplit(text, "{}");
   if (texts.size() != values.size() + 1) {
     return absl::InvalidArgumentError(absl::StrCat("the text '", text, "' has ", texts.size() - 1,
                                                    " {} for ", values.size(), " values"));
   }
-  proto::Format format;
+  proto::Format made;
   for (size_t i = 0; i < texts.size(); ++i) {
-    proto::Format::Piece* piece = format.add_pieces();
+    proto::Format::Piece* piece = made.add_pieces();
     piece->set_text(texts[i]);
     if (i < values.size()) piece->set_type(builder.TypeOf(values[i]).number());
   }
-  return format;
+  return made;
 }
 
 }  // namespace
+}  // namespace kiln::dsl
 
-TypeId Trace::Impl::TypeFor(ValueType type) {
+using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): the functions of one header
+
+kiln::TypeId kiln_trace::TypeFor(kiln_value_type type) {
   std::vector<uint32_t> shape;
   if (type.rows > 0) shape.push_back(type.rows);
   if (type.columns > 0) shape.push_back(type.columns);
+  if (type.scalar == KILN_NO_DTYPE || type.scalar > KILN_F64) {
+    Fail(absl::InvalidArgumentError(absl::StrCat("no type of the language: dtype ", type.scalar)));
+    type.scalar = KILN_I32;
+  }
   return shape.empty() ? builder.ScalarType(ScalarOf(type.scalar))
                        : builder.types().GetTensor(ScalarOf(type.scalar), shape);
 }
 
-void Trace::Impl::Fail(const absl::Status& status) {
-  if (status.ok() || failed()) return;
-  failure.code = static_cast<int>(status.code());
-  failure.text = std::string(status.message());
-  if (place.file != nullptr) {
-    failure.text = absl::StrCat(place.file, ":", place.line, ": ", failure.text);
-  }
+void kiln_trace::Fail(const absl::Status& status) {
+  if (status.ok() || !failure.ok()) return;
+  failure = file.empty() ? status
+                         : absl::Status(status.code(),
+                                        absl::StrCat(file, ":", line, ": ", status.message()));
 }
 
-Trace& Trace::Current() {
-  KILN_CHECK(current != nullptr);
-  return *current;
-}
+kiln_trace* kiln_trace_new() { return new (std::nothrow) kiln_trace; }
+void kiln_trace_free(kiln_trace* trace) { delete trace; }
 
-Trace::Trace() : impl_(std::make_unique<Impl>()), outer_(current) { current = this; }
-Trace::~Trace() { current = outer_; }
-
-void Trace::SetPlace(Place place) {
-  impl_->place = place;
-  const auto [file, is_new] = impl_->files.try_emplace(place.file, 0);
-  if (is_new) file->second = impl_->builder.AddFile(place.file);
-  proto::Span span;
-  span.set_file(file->second);
-  span.set_line(static_cast<uint32_t>(place.line));
-  span.set_end_line(static_cast<uint32_t>(place.line));
-  impl_->builder.SetSpan(impl_->builder.AddSpan(span));
+void kiln_trace_place(kiln_trace* trace, const char* file, int line) {
+  if (file == nullptr) return;
+  trace->file = file;
+  trace->line = line;
+  const auto [known, is_new] = trace->files.try_emplace(file, 0);
+  if (is_new) known->second = trace->builder.AddFile(file);
+  kiln::proto::Span span;
+  span.set_file(known->second);
+  span.set_line(static_cast<uint32_t>(line));
+  span.set_end_line(static_cast<uint32_t>(line));
+  trace->builder.SetSpan(trace->builder.AddSpan(span));
 }
 
 // --- Parameters
 
-ParamId Trace::AddValue(ValueType type) {
-  return impl_->builder.AddValueParam(impl_->TypeFor(type));
+kiln_input kiln_trace_value(kiln_trace* trace, kiln_value_type type) {
+  return Told(trace->builder.AddValueParam(trace->TypeFor(type)));
 }
 
-ParamId Trace::AddArray(ValueType element, int axes) {
-  proto::Storage storage = ArrayStorage(ScalarOf(element.scalar), axes);
+kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes) {
+  trace->TypeFor(element);  // fails for no type
+  if (axes < 0 || axes > KILN_MAX_NDIM) {
+    trace->Fail(absl::InvalidArgumentError(absl::StrCat("an array of ", axes, " axes")));
+    axes = 1;
+  }
+  kiln::proto::Storage storage = kiln::ArrayStorage(ScalarOf(element.scalar), axes);
   for (uint32_t extent : {element.rows, element.columns}) {
     if (extent > 0) storage.mutable_element()->add_shape(extent);
   }
   storage.set_alias_set(1);  // arguments may overlap, as in Python
-  return impl_->builder.AddStorageParam(storage);
+  return Told(trace->builder.AddStorageParam(storage));
 }
 
-ParamId Trace::UseField(const std::shared_ptr<DenseField>& field) {
-  for (const auto& [used, param] : impl_->fields) {
-    if (used == field) return param;
+kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field) {
+  for (const auto& [used, param] : trace->fields) {
+    if (used == field->field) return Told(param);
   }
-  const ParamId param = impl_->builder.AddStorageParam(field->storage());
-  impl_->fields.emplace_back(field, param);
-  return param;
+  const kiln::ParamId param = trace->builder.AddStorageParam(field->field->storage());
+  trace->fields.emplace_back(field->field, param);
+  return Told(param);
 }
 
 // --- Values
 
-NodeNumber Trace::Float(double value, SlotScalar scalar) {
-  return impl_->builder.ConstFloat(value, ScalarOf(scalar));
+kiln_node kiln_trace_float(kiln_trace* trace, double value, kiln_dtype dtype) {
+  trace->TypeFor({dtype, 0, 0});
+  return Told(trace->builder.ConstFloat(value, ScalarOf(dtype)));
 }
 
-NodeNumber Trace::Integer(int64_t value, SlotScalar scalar) {
-  if (scalar == SlotScalar::kU1) return impl_->builder.ConstBool(value != 0);
-  return impl_->builder.ConstInt(value, ScalarOf(scalar));
+kiln_node kiln_trace_int(kiln_trace* trace, int64_t value, kiln_dtype dtype) {
+  trace->TypeFor({dtype, 0, 0});
+  if (dtype == KILN_U1) return Told(trace->builder.ConstBool(value != 0));
+  return Told(trace->builder.ConstInt(value, ScalarOf(dtype)));
 }
 
-NodeNumber Trace::Param(ParamId param) {
-  return impl_->Try([&] { return impl_->builder.Param(param); });
+kiln_node kiln_trace_param(kiln_trace* trace, kiln_input value) {
+  return Told(trace->Try([&] { return trace->builder.Param(Of(value)); }));
 }
 
-NodeNumber Trace::Unary(const char* op, NodeNumber x, ValueType result) {
-  return Cast(impl_->Try([&] { return impl_->builder.Unary(OpNamed(op), x); }), result);
+kiln_node kiln_trace_unary(kiln_trace* trace, const char* op, kiln_node x, kiln_value_type result) {
+  const kiln::NodeNumber made = trace->Try([&]() -> absl::StatusOr<kiln::NodeNumber> {
+    const auto named = OpNamed(op);
+    if (!named.ok()) return named.status();
+    return trace->builder.Unary(*named, Of(x));
+  });
+  return kiln_trace_cast(trace, Told(made), result);
 }
 
-NodeNumber Trace::Binary(const char* op, NodeNumber a, NodeNumber b, ValueType result) {
-  return Cast(impl_->Try([&] { return impl_->builder.Binary(OpNamed(op), a, b); }), result);
+kiln_node kiln_trace_binary(kiln_trace* trace, const char* op, kiln_node a, kiln_node b,
+                            kiln_value_type result) {
+  const kiln::NodeNumber made = trace->Try([&]() -> absl::StatusOr<kiln::NodeNumber> {
+    const auto named = OpNamed(op);
+    if (!named.ok()) return named.status();
+    return trace->builder.Binary(*named, Of(a), Of(b));
+  });
+  return kiln_trace_cast(trace, Told(made), result);
 }
 
-NodeNumber Trace::Select(NodeNumber condition, NodeNumber a, NodeNumber b, ValueType result) {
-  return Cast(impl_->Try([&] { return impl_->builder.Ternary(proto::OP_SELECT, condition, a, b); }),
-              result);
+kiln_node kiln_trace_select(kiln_trace* trace, kiln_node condition, kiln_node a, kiln_node b,
+                            kiln_value_type result) {
+  const kiln::NodeNumber made = trace->Try(
+      [&] { return trace->builder.Ternary(kiln::proto::OP_SELECT, Of(condition), Of(a), Of(b)); });
+  return kiln_trace_cast(trace, Told(made), result);
 }
 
-NodeNumber Trace::Cast(NodeNumber x, ValueType to) {
-  return impl_->Try([&] { return impl_->builder.Cast(x, impl_->TypeFor(to)); });
+kiln_node kiln_trace_cast(kiln_trace* trace, kiln_node x, kiln_value_type to) {
+  const kiln::TypeId type = trace->TypeFor(to);
+  return Told(trace->Try([&] { return trace->builder.Cast(Of(x), type); }));
 }
 
-NodeNumber Trace::Tensor(const std::vector<NodeNumber>& elements, ValueType type) {
+kiln_node kiln_trace_tensor(kiln_trace* trace, const kiln_node* elements, size_t count,
+                            kiln_value_type type) {
   std::vector<uint32_t> shape = {type.rows};
   if (type.columns > 0) shape.push_back(type.columns);
-  return Cast(impl_->Try([&] { return impl_->builder.MakeTensor(elements, shape); }), type);
+  const kiln::NodeNumber made =
+      trace->Try([&] { return trace->builder.MakeTensor(All(elements, count), shape); });
+  return kiln_trace_cast(trace, Told(made), type);
 }
 
-NodeNumber Trace::Extract(NodeNumber tensor, const std::vector<NodeNumber>& indices) {
-  return impl_->Try([&] { return impl_->builder.Extract(tensor, indices); });
+kiln_node kiln_trace_extract(kiln_trace* trace, kiln_node tensor, const kiln_node* indices,
+                             size_t count) {
+  return Told(trace->Try([&] { return trace->builder.Extract(Of(tensor), All(indices, count)); }));
 }
 
-NodeNumber Trace::Random(SlotScalar scalar) {
-  return impl_->builder.Random(impl_->TypeFor({scalar}));
+kiln_node kiln_trace_random(kiln_trace* trace, kiln_dtype dtype) {
+  return Told(trace->builder.Random(trace->TypeFor({dtype, 0, 0})));
 }
 
-NodeNumber Trace::Shape(ParamId storage, int axis) {
-  return impl_->Try([&] { return impl_->builder.Shape(storage, axis); });
+kiln_node kiln_trace_shape(kiln_trace* trace, kiln_input storage, int axis) {
+  return Told(trace->Try([&] { return trace->builder.Shape(Of(storage), axis); }));
 }
 
 // --- Memory
 
-NodeNumber Trace::Local(NodeNumber init, ValueType type) {
-  return impl_->Try([&] { return impl_->builder.Local(impl_->TypeFor(type), init); });
+kiln_node kiln_trace_local(kiln_trace* trace, kiln_node init, kiln_value_type type) {
+  const kiln::TypeId id = trace->TypeFor(type);
+  return Told(trace->Try([&] { return trace->builder.Local(id, Of(init)); }));
 }
 
-NodeNumber Trace::Global(ParamId storage, const std::vector<NodeNumber>& indices) {
-  return impl_->Try([&] { return impl_->builder.Global(storage, indices); });
+kiln_node kiln_trace_global(kiln_trace* trace, kiln_input storage, const kiln_node* indices,
+                            size_t count) {
+  return Told(trace->Try([&] { return trace->builder.Global(Of(storage), All(indices, count)); }));
 }
 
-NodeNumber Trace::Element(NodeNumber address, const std::vector<NodeNumber>& indices) {
-  return impl_->Try([&] { return impl_->builder.Element(address, indices); });
+kiln_node kiln_trace_element(kiln_trace* trace, kiln_node address, const kiln_node* indices,
+                             size_t count) {
+  return Told(trace->Try([&] { return trace->builder.Element(Of(address), All(indices, count)); }));
 }
 
-NodeNumber Trace::Load(NodeNumber address) {
-  return impl_->Try([&] { return impl_->builder.Load(address); });
+kiln_node kiln_trace_load(kiln_trace* trace, kiln_node address) {
+  return Told(trace->Try([&] { return trace->builder.Load(Of(address)); }));
 }
 
-void Trace::Store(NodeNumber address, NodeNumber value) {
-  impl_->Check([&] { return impl_->builder.Store(address, value); });
+void kiln_trace_store(kiln_trace* trace, kiln_node address, kiln_node value) {
+  trace->Check([&] { return trace->builder.Store(Of(address), Of(value)); });
 }
 
-NodeNumber Trace::Atomic(const char* op, NodeNumber address, NodeNumber value) {
-  return impl_->Try([&] { return impl_->builder.Atomic(OpNamed(op), address, value); });
+kiln_node kiln_trace_atomic(kiln_trace* trace, const char* op, kiln_node address, kiln_node value) {
+  return Told(trace->Try([&]() -> absl::StatusOr<kiln::NodeNumber> {
+    const auto named = OpNamed(op);
+    if (!named.ok()) return named.status();
+    return trace->builder.Atomic(*named, Of(address), Of(value));
+  }));
 }
 
 // --- Control
 
-NodeNumber Trace::BeginRange(const std::vector<NodeNumber>& bounds, bool serial) {
-  proto::LoopConfig config;
-  config.set_serialize(serial);
-  return impl_->Try([&] { return impl_->builder.BeginRangeFor(bounds, config); });
+kiln_node kiln_trace_begin_range(kiln_trace* trace, const kiln_node* bounds, size_t axes,
+                                 int serial) {
+  kiln::proto::LoopConfig config;
+  config.set_serialize(serial != 0);
+  return Told(
+      trace->Try([&] { return trace->builder.BeginRangeFor(All(bounds, 2 * axes), config); }));
 }
 
-NodeNumber Trace::BeginOver(ParamId storage) {
-  return impl_->Try([&] { return impl_->builder.BeginStructFor(storage, {}); });
+kiln_node kiln_trace_begin_over(kiln_trace* trace, kiln_input storage) {
+  return Told(trace->Try([&] { return trace->builder.BeginStructFor(Of(storage), {}); }));
 }
 
-NodeNumber Trace::LoopIndex(NodeNumber loop, int axis) {
-  return impl_->Try([&] { return impl_->builder.LoopIndex(loop, axis); });
+kiln_node kiln_trace_loop_index(kiln_trace* trace, kiln_node loop, int axis) {
+  return Told(trace->Try([&] { return trace->builder.LoopIndex(Of(loop), axis); }));
 }
 
-void Trace::BeginWhile() {
-  if (!impl_->failed()) impl_->builder.BeginWhile();
+void kiln_trace_begin_while(kiln_trace* trace) {
+  if (trace->failure.ok()) trace->builder.BeginWhile();
 }
 
-void Trace::BeginIf(NodeNumber condition) {
-  impl_->Try([&] { return impl_->builder.BeginIf(condition); });
+void kiln_trace_begin_if(kiln_trace* trace, kiln_node condition) {
+  trace->Try([&] { return trace->builder.BeginIf(Of(condition)); });
 }
 
-NodeNumber Trace::BeginChoose(NodeNumber condition) {
-  return impl_->Try([&] { return impl_->builder.BeginChoose(condition); });
+kiln_node kiln_trace_begin_choose(kiln_trace* trace, kiln_node condition) {
+  return Told(trace->Try([&] { return trace->builder.BeginChoose(Of(condition)); }));
 }
 
-void Trace::Yield(NodeNumber value) {
-  impl_->Check([&] { return impl_->builder.Yield(value); });
+void kiln_trace_yield(kiln_trace* trace, kiln_node value) {
+  trace->Check([&] { return trace->builder.Yield(Of(value)); });
 }
 
-void Trace::Else() {
-  impl_->Check([&] { return impl_->builder.Else(); });
+void kiln_trace_else(kiln_trace* trace) {
+  trace->Check([&] { return trace->builder.Else(); });
 }
 
-void Trace::End() {
-  impl_->Check([&] { return impl_->builder.End(); });
+void kiln_trace_end(kiln_trace* trace) {
+  trace->Check([&] { return trace->builder.End(); });
 }
 
-void Trace::Break() {
-  impl_->Check([&] { return impl_->builder.Break(); });
+void kiln_trace_break(kiln_trace* trace) {
+  trace->Check([&] { return trace->builder.Break(); });
 }
 
-void Trace::Continue() {
-  impl_->Check([&] { return impl_->builder.Continue(); });
+void kiln_trace_continue(kiln_trace* trace) {
+  trace->Check([&] { return trace->builder.Continue(); });
 }
 
-void Trace::Return(const std::vector<NodeNumber>& values, const std::vector<ValueType>& types) {
-  std::vector<TypeId> ids;
-  ids.reserve(types.size());
-  for (const ValueType& type : types) ids.push_back(impl_->TypeFor(type));
-  impl_->builder.SetReturnTypes(ids);
-  impl_->Check([&] { return impl_->builder.Return(values); });
+void kiln_trace_return(kiln_trace* trace, const kiln_node* values, const kiln_value_type* types,
+                       size_t count) {
+  std::vector<kiln::TypeId> ids;
+  ids.reserve(count);
+  for (size_t i = 0; i < count; ++i) ids.push_back(trace->TypeFor(types[i]));
+  trace->builder.SetReturnTypes(ids);
+  trace->Check([&] { return trace->builder.Return(All(values, count)); });
 }
 
-void Trace::Print(const std::string& format, const std::vector<NodeNumber>& values) {
-  impl_->Check([&]() -> absl::Status {
-    auto made = FormatOf(format, impl_->builder, values);
+void kiln_trace_print(kiln_trace* trace, const char* format, const kiln_node* values,
+                      size_t count) {
+  trace->Check([&]() -> absl::Status {
+    const std::vector<kiln::NodeNumber> all = All(values, count);
+    auto made = FormatOf(format, trace->builder, all);
     if (!made.ok()) return made.status();
     made->set_end("\n");
-    impl_->builder.Print(values, *made);
+    trace->builder.Print(all, *made);
     return absl::OkStatus();
   });
 }
 
-void Trace::Assert(NodeNumber condition, const std::string& format,
-                   const std::vector<NodeNumber>& values) {
-  impl_->Try([&]() -> absl::StatusOr<NodeNumber> {
-    auto made = FormatOf(format, impl_->builder, values);
+void kiln_trace_assert(kiln_trace* trace, kiln_node condition, const char* format,
+                       const kiln_node* values, size_t count) {
+  trace->Try([&]() -> absl::StatusOr<kiln::NodeNumber> {
+    const std::vector<kiln::NodeNumber> all = All(values, count);
+    auto made = FormatOf(format, trace->builder, all);
     if (!made.ok()) return made.status();
-    return impl_->builder.Assert(condition, values, *made);
+    return trace->builder.Assert(Of(condition), all, *made);
   });
 }
-
-}  // namespace kiln::dsl

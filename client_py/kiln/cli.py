@@ -39,7 +39,7 @@ COMMANDS = {
     "export": [
         ("program.py [-o FILE.kiln]", "run a program; write the kernels that it marks as a module"),
         ("--target LEVEL,… --glibc 2.N …", "for these levels of x86-64; for systems that old"),
-        ("--header FILE.hpp -o FILE.kiln …", "also a C++ class with a function for each kernel"),
+        ("--header FILE.hpp -o FILE.kiln …", "also a C++ function for each kernel; FILE.h: a C one"),
         ("--static libNAME.a [--name NAME] …", "to be linked into programs; also --json"),
     ],
     "module": [

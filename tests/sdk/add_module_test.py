@@ -1,4 +1,4 @@
-"""kiln_add_module: a project whose build exports a program's kernels."""
+"""kiln_add_module of CMake and kiln_module of Bazel: builds that export a program's kernels."""
 
 import pytest
 
@@ -59,3 +59,14 @@ def test_refuses_a_module_without_sources(package, tmp_path):
     )
     with pytest.raises(AssertionError, match="expected SOURCES program.py"):
         run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+
+
+def test_bazel(kiln):
+    # The action runs the command, which must find its programs built: one Bazel waits for another.
+    environment = {**kiln.environment, "KILN_SERVER": "off"}
+    run(ROOT / "kiln", "--version", env=environment)
+    found = f"--action_env=KILN_EXECUTABLE={ROOT / 'kiln'}"
+    target = "//tests/sdk/bazel:use_tiny"
+    run(ROOT / "tools" / "bazel.sh", "build", found, target, env=environment)
+    built = ROOT / ".kiln" / "bazel-bin" / "tests" / "sdk" / "bazel"
+    assert run(built / "use_tiny", built / "tiny.kiln") == "6\n"

@@ -87,6 +87,24 @@ def test_structs_have_the_layout_of_version_1(tmp_path, compiler, standard):
     assert compile(compiler, standard, source) == ""
 
 
+@pytest.mark.parametrize("name", ["kiln.h", "compile.h"])
+def test_functions_have_the_form_of_version_1(tmp_path, name):
+    """A program that was compiled with an older header calls what it declared."""
+    folder = INCLUDE if name == "kiln.h" else ROOT / "client_cpp" / "dsl" / "include"
+    header = (folder / "kiln" / name).read_text()
+    declared = re.findall(r"KILN_EXPORT[^;]*?\b(kiln_\w+)\(", header)
+    flags = [f"-I{folder}", *(["-DKILN_COMPILE"] if name == "compile.h" else [])]
+    kept = (HERE / "functions.c").read_text()
+    source = tmp_path / "functions.c"
+    source.write_text(kept)
+    assert compile("gcc", "c11", source, *flags) == ""
+    for function in declared:
+        assert re.search(rf"\b{function}\(", kept), f"{function} has no line in functions.c"
+    # The comparison finds a parameter that has become another.
+    source.write_text(kept.replace("size_t axes", "int axes").replace("size_t count", "int count"))
+    assert "conflicting types" in compile("gcc", "c11", source, *flags)
+
+
 def test_every_struct_has_a_layout():
     header = (INCLUDE / "kiln" / "kiln.h").read_text()
     structs = set(re.findall(r"^\} (kiln_\w+);", header, re.M))

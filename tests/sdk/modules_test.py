@@ -31,6 +31,17 @@ class Exported:
 
 
 @pytest.fixture(scope="module")
+def other_module(tmp_path_factory):
+    """A file with other signatures."""
+    folder = tmp_path_factory.mktemp("other")
+    (folder / "other.py").write_text(
+        "import kiln as ti\nti.init()\n@ti.aot.export\n@ti.kernel\ndef other():\n    pass\n"
+    )
+    run(KILN, "export", folder / "other.py", "-o", folder / "other.kiln")
+    return folder / "other.kiln"
+
+
+@pytest.fixture(scope="module")
 def sim(tmp_path_factory):
     return Exported(tmp_path_factory.mktemp("sim"))
 
@@ -56,17 +67,33 @@ def test_c_program_prints_the_same(sim, package, tmp_path):
     assert run(program, sim.module, env=BARE) == 2 * sim.printed
 
 
-def test_generated_header_gives_types(sim, package, tmp_path):
+def test_generated_header_gives_types(sim, other_module, package, tmp_path):
     """The class of the header refuses a file with other signatures: that of another program."""
-    other = tmp_path / "other.py"
-    other.write_text(
-        "import kiln as ti\nti.init()\n@ti.aot.export\n@ti.kernel\ndef other():\n    pass\n"
-    )
-    run(KILN, "export", other, "-o", tmp_path / "other.kiln")
     program = build(package, tmp_path, "typed.cc", f"-I{sim.module.parent}", "-std=c++17")
-    told = run(program, sim.module, tmp_path / "other.kiln", env=BARE).splitlines()
+    told = run(program, sim.module, other_module, env=BARE).splitlines()
     assert told[:3] == ["total 47616", "height 7", "norms 6 12 18"]
     assert told[3:] == ["add 9", "module 'other' has other signa"]
+
+
+def test_generated_header_of_c(sim, other_module, package, tmp_path):
+    header = tmp_path / "sim.h"
+    run(KILN, "export", SOURCES / "sim.py", "-o", tmp_path / "sim.kiln", "--header", header)
+    warnings = ["-Wpedantic", "-Wconversion", f"-I{tmp_path}"]
+    program = build(package, tmp_path, "typed.c", "-std=c11", *warnings)
+    assert run(program, sim.module, other_module, env=BARE).splitlines() == [
+        "total 47616",
+        "height 7",
+        "norms 6 12 18",
+        "vector 1.5",
+        "sum 27",
+        "module 'other' has other signa",
+    ]
+    # C++ takes it, too, and the types of C's arguments are checked.
+    run("g++", "-std=c++17", f"-I{package / 'include'}", "-fsyntax-only", "-x", "c++", header)
+    wrong = tmp_path / "wrong.c"
+    wrong.write_text((SOURCES / "typed.c").read_text().replace("int32_t numbers", "double numbers"))
+    with pytest.raises(AssertionError, match="incompatible pointer type"):
+        build(package, tmp_path, wrong, "-std=c11", *warnings)
 
 
 def test_generated_header_takes_structs(package, tmp_path):

@@ -1,6 +1,7 @@
 # Debian packages; tools/package.sh sources this. The programs use Debian's libraries.
 #   libkiln1        the library that runs modules
-#   libkiln-dev     its headers, and the files for CMake and pkg-config
+#   libkiln-compile1  the library that compiles and runs kernels which programs write
+#   libkiln-dev     the headers of both, and the files for CMake and pkg-config
 #   python3-kiln    the Python package, the daemon, the command kiln
 #   kiln-compiler   the worker, and what serves other machines
 #   kiln            all that a user needs of these
@@ -14,10 +15,12 @@ debs() {
   mkdir -p "$1" "$work/shlibdeps/debian"
   build //client_py/native:_native.so //client_py/native/linalg:_linalg.so //server/daemon:kilnd \
     //server/worker:kiln-worker //server/grpc_front:kilnd-grpc //server/remote:kilnd-remote \
-    //server/web_front:kilnd-web "//libkiln:libkiln.so.$major"
+    //server/web_front:kilnd-web "//libkiln:libkiln.so.$major" \
+    "//client_cpp/dsl:libkiln-compile.so.$major"
   # dpkg-shlibdeps reads it.
   printf 'Source: kiln\n\nPackage: kiln\nArchitecture: amd64\n' >"$work/shlibdeps/debian/control"
   library_tree "$work/libkiln1" "$work/libkiln-dev"
+  compile_tree "$work/libkiln-compile1" "$work/libkiln-dev"
   python_tree "$work/python3-kiln"
   compiler_tree "$work/kiln-compiler"
   mkdir -p "$work/kiln"
@@ -25,7 +28,11 @@ debs() {
   package libkiln1 libs '' 'runs modules of Kiln kernels' \
     'The library loads modules, which kiln export writes, and runs their kernels. It' \
     'needs neither Python nor a compiler.'
-  package libkiln-dev libdevel "libkiln1 (= $own)" 'runs modules of Kiln kernels (development files)' \
+  package libkiln-compile1 libs "python3-kiln (= $own)" 'compiles and runs kernels of C++ programs' \
+    'The library has kernels that programs write compiled by the daemon, which is a' \
+    'part of python3-kiln, or fetches them from its caches, and runs them.'
+  package libkiln-dev libdevel "libkiln1 (= $own), libkiln-compile1 (= $own)" \
+    'runs and compiles Kiln kernels (development files)' \
     'The headers for C and C++, and the files for CMake and pkg-config.'
   package python3-kiln python 'python3 (>= 3.11), python3 (<< 3.12), python3-numpy' \
     'Taichi-language kernels, compiled once and cached' \
@@ -58,6 +65,21 @@ library_tree() {
     >"$dev/lib/$triplet/cmake/kiln/kilnConfig.cmake"
   sed -e 's|^prefix=.*|prefix=/usr|' -e "s|^libdir=.*|libdir=\${prefix}/lib/$triplet|" \
     "$work/texts/lib/pkgconfig/kiln.pc" >"$dev/lib/$triplet/pkgconfig/kiln.pc"
+}
+
+compile_tree() {
+  local name=libkiln-compile.so.$major lib=$1/usr/lib/$triplet dev=$2/usr
+  mkdir -p "$lib" "$1/DEBIAN"
+  copy "client_cpp/dsl/$name" "$lib/$name"
+  chmod 644 "$lib/$name"
+  ln -s "$name" "$dev/lib/$triplet/libkiln-compile.so"
+  cp "$root/client_cpp/dsl/libkiln-compile1.symbols" "$1/DEBIAN/symbols"
+  printf 'libkiln-compile %s libkiln-compile1 (>= %s)\n' "$major" "$own" >"$1/DEBIAN/shlibs"
+  echo activate-noawait ldconfig >"$1/DEBIAN/triggers"
+  cp -r "$root"/client_cpp/dsl/include/kiln/* "$dev/include/kiln/"
+  fill_in "$root/libkiln/cmake/kiln-compile.pc.in" '' |
+    sed -e 's|^prefix=.*|prefix=/usr|' -e "s|^libdir=.*|libdir=\${prefix}/lib/$triplet|" \
+      >"$dev/lib/$triplet/pkgconfig/kiln-compile.pc"
 }
 
 python_tree() {

@@ -30,8 +30,8 @@ def write_header(module, path, namespace):
     module: its file. path: of the header. namespace: of the class `Module` in it.
     """
     signatures, kernels, fields = _native.module_types(module)
-    namespace = _Names().of(namespace)
-    names = _Names()
+    namespace = Names().of(namespace)
+    names = Names()
     functions, members = [], []
     for kernel in kernels:
         name = names.of(kernel[0])
@@ -90,11 +90,11 @@ class Module {{
         file.write(text)
 
 
-class _Names:
-    """Names of C++, each once."""
+class Names:
+    """Names of C or C++, each once. taken: those that there are, and words of the language."""
 
-    def __init__(self):
-        self._taken = set(_TAKEN)
+    def __init__(self, taken=_TAKEN):
+        self._taken = set(taken)
 
     def of(self, name):
         made = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
@@ -115,7 +115,7 @@ def _type(of):
 
 
 def _function(name, needs_world, params, results):
-    names = _Names()
+    names = Names()
     takes, passes = [], []
     if needs_world:
         takes.append("kiln::World& world")

@@ -51,14 +51,21 @@ def main(argv):
         for path in filter(None, (output, static)):
             made.module.export(path, options["name"] or None, is_static=path == static)
         if header:
-            from ..aot.header import write_header
-
-            write_header(output, header, os.path.basename(output).partition(".")[0])
+            _write_header(output, header)
     except BrokenPipeError:
         raise
     except Exception as error:  # the errors of the compiler and of the program's kernels, too
         return failure(error)
     return made.say([path for path in (output, static, header) if path], options["json"])
+
+
+def _write_header(module, path):
+    """Of C for a name that ends in `.h`, of C++ for others."""
+    from ..aot.c_header import write_c_header
+    from ..aot.header import write_header
+
+    write = write_c_header if path.endswith(".h") else write_header
+    write(module, path, os.path.basename(module).partition(".")[0])
 
 
 def _glibc(text):

@@ -1,12 +1,11 @@
-// Kernels written in C++ (client_cpp/dsl), run. Prints "KEY name key" of those that Python has,
+// Kernels written in C++ (kiln/dsl.hpp), run. Prints "KEY name key" of those that Python has,
 // too.
-#include "client_cpp/dsl/dsl.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
+#include <kiln/dsl.hpp>
 #include <vector>
 
 namespace {

@@ -1,6 +1,6 @@
 // Kernels written in C++.
 //
-//   #include "client_cpp/dsl/dsl.h"
+//   #include <kiln/dsl.hpp>
 //   using namespace kiln::dsl;
 //
 //   Kernel saxpy("saxpy", [](Array<float, 1> x, Array<float, 1> y, Value<float> a) {
@@ -9,15 +9,15 @@
 //   std::vector<float> xs(1000, 1), ys(1000, 2);
 //   saxpy(xs, ys, 2.0f);
 //
-// The function runs once. Its values are kernel.h's: what it does with them is the kernel, which is
-// compiled, or fetched from the cache, as kernels of Python are.
-#ifndef KILN_CLIENT_CPP_DSL_DSL_H_
-#define KILN_CLIENT_CPP_DSL_DSL_H_
+// The function runs once: what it does with its values is the kernel, which is compiled, or fetched
+// from the cache, as kernels of Python are. Programs link libkiln-compile.so.1 (compile.h).
+#ifndef KILN_DSL_HPP_
+#define KILN_DSL_HPP_
 
-#include "client_cpp/dsl/data.h"        // IWYU pragma: export
-#include "client_cpp/dsl/error.h"       // IWYU pragma: export
-#include "client_cpp/dsl/kernel.h"      // IWYU pragma: export
-#include "client_cpp/dsl/statements.h"  // IWYU pragma: export
-#include "client_cpp/dsl/values.h"      // IWYU pragma: export
+#include "kiln/dsl/data.hpp"        // IWYU pragma: export
+#include "kiln/dsl/error.hpp"       // IWYU pragma: export
+#include "kiln/dsl/kernel.hpp"      // IWYU pragma: export
+#include "kiln/dsl/statements.hpp"  // IWYU pragma: export
+#include "kiln/dsl/values.hpp"      // IWYU pragma: export
 
-#endif  // KILN_CLIENT_CPP_DSL_DSL_H_
+#endif  // KILN_DSL_HPP_

@@ -1,6 +1,6 @@
 // Memory that kernels use: arrays, which are arguments, and fields, which kernels name.
-#ifndef KILN_CLIENT_CPP_DSL_DATA_H_
-#define KILN_CLIENT_CPP_DSL_DATA_H_
+#ifndef KILN_DSL_DATA_HPP_
+#define KILN_DSL_DATA_HPP_
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "client_cpp/dsl/error.h"
-#include "client_cpp/dsl/values.h"
+#include "kiln/dsl/error.hpp"
+#include "kiln/dsl/values.hpp"
 
 namespace kiln::dsl {
 
@@ -65,7 +65,7 @@ class Value : public Expr<T> {
 // An argument for Array<T, N>: memory in C order, which the launch uses.
 template <typename T, std::size_t N>
 struct Memory {
-  Memory(T* data, const std::array<std::uint64_t, N>& shape) : data(data), shape(shape) {}
+  Memory(T* from, const std::array<std::uint64_t, N>& extents) : data(from), shape(extents) {}
   template <typename Vector,
             typename = std::enable_if_t<std::is_same_v<
                 std::remove_reference_t<decltype(*std::declval<Vector&>().data())>, T>>>
@@ -75,13 +75,6 @@ struct Memory {
   T* data;
   std::array<std::uint64_t, N> shape;
 };
-
-namespace detail {
-// Null, with the reason, if there is no such field.
-std::shared_ptr<DenseField> MakeField(ValueType element, const std::uint64_t* shape, int axes,
-                                      Failure* failure);
-void* DataOf(const DenseField& field);
-}  // namespace detail
 
 // A dense zeroed field. Kernels that use it have it among their arguments; copies share its memory.
 //
@@ -95,14 +88,14 @@ class Field {
 
   // Throws Error for impossible shapes, and if the system refuses memory.
   explicit Field(const std::array<std::uint64_t, N>& shape) : shape_(shape) {
-    Failure failure;
-    dense_ = detail::MakeField(Facts<T>::kType, shape.data(), static_cast<int>(N), &failure);
-    if (dense_ == nullptr) throw Error(failure);
+    ::kiln_dense* made = nullptr;
+    Check(kiln_dense_new(Facts<T>::kType, shape.data(), N, &made));
+    dense_.reset(made, &kiln_dense_free);
   }
 
   // --- In the program. Indices are not checked.
   const std::array<std::uint64_t, N>& shape() const { return shape_; }
-  T* data() const { return static_cast<T*>(detail::DataOf(*dense_)); }
+  T* data() const { return static_cast<T*>(kiln_dense_data(dense_.get())); }
   std::uint64_t size() const {
     std::uint64_t size = 1;
     for (std::uint64_t extent : shape_) size *= extent;
@@ -123,13 +116,13 @@ class Field {
     return Array<T, N>(param())(indices...);
   }
   Ref<T> operator[](Index index) const { return Array<T, N>(param())[index]; }
-  ParamId param() const { return Trace::Current().UseField(dense_); }
+  ParamId param() const { return Trace::Current().UseField(dense_.get()); }
 
  private:
   std::array<std::uint64_t, N> shape_;
-  std::shared_ptr<DenseField> dense_;
+  std::shared_ptr<::kiln_dense> dense_;
 };
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_DATA_H_
+#endif  // KILN_DSL_DATA_HPP_

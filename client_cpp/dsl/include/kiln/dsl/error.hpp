@@ -1,9 +1,10 @@
-#ifndef KILN_CLIENT_CPP_DSL_ERROR_H_
-#define KILN_CLIENT_CPP_DSL_ERROR_H_
+#ifndef KILN_DSL_ERROR_HPP_
+#define KILN_DSL_ERROR_HPP_
+
+#include <kiln/compile.h>
 
 #include <stdexcept>
-
-#include "client_cpp/dsl/trace.h"
+#include <string>
 
 namespace kiln::dsl {
 
@@ -11,13 +12,18 @@ namespace kiln::dsl {
 // program. Headers throw it, so the exception stays within code that the program's compiler made.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const Failure& failure) : std::runtime_error(failure.text), code_(failure.code) {}
-  int code() const { return code_; }  // one of absl::StatusCode
+  Error(kiln_status code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  kiln_status code() const { return code_; }
 
  private:
-  int code_;
+  kiln_status code_;
 };
+
+// Throws what the library says if a call failed.
+inline void Check(kiln_status status) {
+  if (status != KILN_OK) throw Error(status, kiln_compile_error());
+}
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_ERROR_H_
+#endif  // KILN_DSL_ERROR_HPP_

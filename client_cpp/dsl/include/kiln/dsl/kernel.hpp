@@ -1,6 +1,6 @@
 // Kernels: C++ functions of values of kernels, traced once and compiled, or fetched from a cache.
-#ifndef KILN_CLIENT_CPP_DSL_KERNEL_H_
-#define KILN_CLIENT_CPP_DSL_KERNEL_H_
+#ifndef KILN_DSL_KERNEL_HPP_
+#define KILN_DSL_KERNEL_HPP_
 
 #include <cstring>
 #include <string>
@@ -8,15 +8,13 @@
 #include <type_traits>
 #include <utility>
 
-#include "client_cpp/dsl/data.h"
-#include "client_cpp/dsl/error.h"
-#include "client_cpp/dsl/program.h"
+#include "kiln/dsl/data.hpp"
+#include "kiln/dsl/error.hpp"
+#include "kiln/dsl/program.hpp"
 
 namespace kiln::dsl {
 
 namespace detail {
-
-constexpr int kInvalidArgument = 3;  // absl::StatusCode
 
 // What a parameter of the traced function is in the kernel, and what a launch gives for it.
 template <typename P>
@@ -47,9 +45,9 @@ struct Parameter<Array<T, N>> {
     std::uint64_t size = 1;
     for (std::uint64_t extent : memory.shape) size *= extent;
     if (memory.data == nullptr && size > 0) {
-      throw Error({kInvalidArgument, "argument " + std::to_string(param.number()) +
-                                         ": no memory for an array of " + std::to_string(size) +
-                                         " elements"});
+      throw Error(KILN_INVALID_ARGUMENT, "argument " + std::to_string(param.number) +
+                                             ": no memory for an array of " + std::to_string(size) +
+                                             " elements");
     }
     program->SetArray(param, memory.data, memory.shape.data(), N);
   }
@@ -88,24 +86,20 @@ template <typename Returns, typename... Params>
 class KernelOf {
  public:
   template <typename Function>
-  KernelOf(const std::string& name, const Function& function) {
-    Trace trace;
-    AddParams(std::index_sequence_for<Params...>());
-    Run(function, std::index_sequence_for<Params...>());
-    Check(program_.Compile(name, &trace));
-  }
+  KernelOf(const std::string& name, const Function& function)
+      : program_(Make(name, function, std::index_sequence_for<Params...>())) {}
 
   // Launches the kernel, and returns when it has ended, what it returns.
   auto operator()(typename detail::Parameter<Params>::Argument... arguments) {
     SetAll(std::index_sequence_for<Params...>(), arguments...);
-    Check(program_.Run());
+    program_.Run();
     if constexpr (!std::is_void_v<Returns>) {
       using T = typename detail::Result<Returns>::Type;
       using S = ScalarIn<T>;
       T value;
       S numbers[Facts<T>::kCount];
       for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
-        const std::uint64_t slot = program_.result(static_cast<int>(i));
+        const std::uint64_t slot = program_.result(i);
         std::memcpy(&numbers[i], &slot, sizeof(S));
       }
       std::memcpy(&value, numbers, sizeof value);
@@ -116,27 +110,23 @@ class KernelOf {
   const Program& program() const { return program_; }
 
  private:
-  static void Check(const Failure& failure) {
-    if (failure.code != 0) throw Error(failure);
-  }
-  template <std::size_t... I>
-  void AddParams(std::index_sequence<I...>) {
-    ((params_[I] = detail::Parameter<Params>::Add()), ...);
-  }
   template <typename Function, std::size_t... I>
-  void Run(const Function& function, std::index_sequence<I...>) {
+  Program Make(const std::string& name, const Function& function, std::index_sequence<I...>) {
+    Trace trace;
+    ((params_[I] = detail::Parameter<Params>::Add()), ...);
     if constexpr (std::is_void_v<Returns>) {
       function(Params(params_[I])...);
     } else {
       detail::Result<Returns>::Return(function(Params(params_[I])...));
     }
+    return Program(name, trace);
   }
   template <std::size_t... I, typename... Arguments>
   void SetAll(std::index_sequence<I...>, const Arguments&... arguments) {
     (detail::Parameter<Params>::Set(&program_, params_[I], arguments), ...);
   }
 
-  ParamId params_[sizeof...(Params) + 1];
+  ParamId params_[sizeof...(Params) + 1];  // before `program_`, which fills it in
   Program program_;
 };
 
@@ -163,4 +153,4 @@ class Kernel : public detail::KernelFor<Function> {
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_KERNEL_H_
+#endif  // KILN_DSL_KERNEL_HPP_

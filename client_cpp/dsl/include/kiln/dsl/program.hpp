@@ -1,54 +1,73 @@
 // A traced kernel, compiled or fetched, with the arguments of its next launch.
 //
 // Thread safety: one object for one thread at a time.
-#ifndef KILN_CLIENT_CPP_DSL_PROGRAM_H_
-#define KILN_CLIENT_CPP_DSL_PROGRAM_H_
+#ifndef KILN_DSL_PROGRAM_HPP_
+#define KILN_DSL_PROGRAM_HPP_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "client_cpp/dsl/trace.h"
-
-namespace kiln {
-class Session;
-}
+#include "kiln/dsl/error.hpp"
+#include "kiln/dsl/trace.hpp"
 
 namespace kiln::dsl {
 
-// The session of all kernels that are compiled from now on. Without a call, kernels share one of
-// default options (client_cpp/session.h), which is made when the first is compiled.
-void UseSession(std::shared_ptr<Session> session);
+// How kernels are compiled from now on: see kiln_compile_options.
+struct Service {
+  std::string home, server, programs;  // "": what the environment says
+  bool strict = false;
+};
+inline void Use(const Service& service) {
+  const auto text = [](const std::string& of) { return of.empty() ? nullptr : of.c_str(); };
+  ::kiln_compile_options options{};
+  options.size = sizeof options;
+  options.strict = service.strict ? 1 : 0;
+  options.home = text(service.home);
+  options.server = text(service.server);
+  options.programs = text(service.programs);
+  Check(kiln_compile_use(&options));
+}
 
 class Program {
  public:
-  Program();
-  ~Program();
-  Program(Program&&) noexcept;
-  Program& operator=(Program&&) noexcept;
-
-  // Compiles or fetches what `trace` holds, which is of no use afterwards. Fails with what is wrong
-  // with the kernel, each mistake with its file and line.
-  Failure Compile(const std::string& name, Trace* trace);
+  // Compiles or fetches what `trace` holds, which is of no use afterwards. Throws Error for what is
+  // wrong with the kernel, each mistake with its file and line.
+  Program(const std::string& name, const Trace& trace) {
+    ::kiln_program* made = nullptr;
+    Check(kiln_program_new(trace.get(), name.c_str(), &made));
+    program_.reset(made);
+  }
 
   // Whether what was compiled was in a cache, and where: "disk", "memory", "compiled", ….
-  const std::string& tier() const;
+  std::string tier() const { return kiln_program_tier(program_.get()); }
   // Of the kernel, in the cache; 64 hexadecimal digits.
-  const std::string& key() const;
+  std::string key() const { return kiln_program_key(program_.get()); }
 
-  void SetFloat(ParamId param, uint32_t element, double value);
-  void SetInteger(ParamId param, uint32_t element, int64_t value);
+  void SetFloat(ParamId param, std::uint32_t element, double value) {
+    kiln_program_set_float(program_.get(), param, element, value);
+  }
+  void SetInteger(ParamId param, std::uint32_t element, std::int64_t value) {
+    kiln_program_set_int(program_.get(), param, element, value);
+  }
   // The memory is used by the next run.
-  void SetArray(ParamId param, void* data, const uint64_t* shape, int axes);
-  Failure Run();
+  void SetArray(ParamId param, void* data, const std::uint64_t* shape, std::size_t axes) {
+    kiln_program_set_array(program_.get(), param, data, shape, axes);
+  }
+  void Run() { Check(kiln_program_run(program_.get())); }
   // The slot of a result of the last run.
-  uint64_t result(int index) const;
+  std::uint64_t result(std::size_t index) const {
+    return kiln_program_result(program_.get(), index);
+  }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Free {
+    void operator()(::kiln_program* program) const { kiln_program_free(program); }
+  };
+  std::unique_ptr<::kiln_program, Free> program_;
 };
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_PROGRAM_H_
+#endif  // KILN_DSL_PROGRAM_HPP_

@@ -5,8 +5,8 @@
 //   If(x[i] > 0, [&] { ... }, [&] { ... });
 //
 // Loops and conditions of C++ work, too: they unroll, or choose, while the kernel is traced.
-#ifndef KILN_CLIENT_CPP_DSL_STATEMENTS_H_
-#define KILN_CLIENT_CPP_DSL_STATEMENTS_H_
+#ifndef KILN_DSL_STATEMENTS_HPP_
+#define KILN_DSL_STATEMENTS_HPP_
 
 #include <cstddef>
 #include <string>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "client_cpp/dsl/values.h"
+#include "kiln/dsl/values.hpp"
 
 namespace kiln::dsl {
 
@@ -35,10 +35,10 @@ struct Condition {
 // The index space of loops: Range(n), Range(n, m), or of pairs Range({from, to}, ...).
 struct Bounds {
   template <typename I, typename = std::enable_if_t<kIsOperand<I> || std::is_integral_v<I>>>
-  Bounds(const I& to, const char* file = __builtin_FILE(),  // NOLINT: from 0
+  Bounds(const I& count, const char* file = __builtin_FILE(),  // NOLINT: from 0
          int line = __builtin_LINE())
-      : from(0, file, line), to(to, file, line) {}
-  Bounds(Index from, Index to) : from(from), to(to) {}
+      : from(0, file, line), to(count, file, line) {}
+  Bounds(Index first, Index last) : from(first), to(last) {}
   Index from, to;
 };
 template <std::size_t N>
@@ -49,8 +49,12 @@ struct RangeOf {
 template <typename... Axes>
 RangeOf<sizeof...(Axes)> MakeRange(const Axes&... axes) {
   RangeOf<sizeof...(Axes)> made;
-  (made.bounds.insert(made.bounds.end(), {axes.from.node, axes.to.node}), ...);
-  ((made.place = axes.to.place), ...);
+  const auto add = [&](const Bounds& axis) {
+    made.bounds.push_back(axis.from.node);
+    made.bounds.push_back(axis.to.node);
+    made.place = axis.to.place;
+  };
+  (add(axes), ...);
   return made;
 }
 inline RangeOf<1> Range(Bounds a) { return MakeRange(a); }
@@ -162,4 +166,4 @@ void Assert(const Condition& condition, const std::string& format, const Values&
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_STATEMENTS_H_
+#endif  // KILN_DSL_STATEMENTS_HPP_

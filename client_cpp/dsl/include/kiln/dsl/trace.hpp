@@ -1,35 +1,27 @@
 // A kernel while it is traced: its C++ function runs once, and each operation on values of the
-// kernel calls this class, which builds the kernel's message (client_cpp/kernel_builder.h).
+// kernel calls this class, which builds the kernel (compile.h).
 //
-// Only the standard library's headers: programs that contain kernels parse little. The first
-// mistake ends the trace: what follows makes nothing, and Finish returns it with the program's file
-// and line.
+// The first mistake ends the trace: what follows makes nothing, and Program::Compile returns it
+// with the program's file and line.
 //
 // Thread safety: one trace for one thread; several threads may trace at once.
-#ifndef KILN_CLIENT_CPP_DSL_TRACE_H_
-#define KILN_CLIENT_CPP_DSL_TRACE_H_
+#ifndef KILN_DSL_TRACE_HPP_
+#define KILN_DSL_TRACE_HPP_
+
+#include <kiln/compile.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "common/unit/node_number.h"
-#include "runtime/scalar.h"
-
-namespace kiln {
-class DenseField;
-}
-
 namespace kiln::dsl {
 
-// A scalar, or a vector or matrix of scalars.
-struct ValueType {
-  SlotScalar scalar = SlotScalar::kNone;
-  uint32_t rows = 0;     // 0: a scalar
-  uint32_t columns = 0;  // 0: a vector, or a scalar
-};
+using NodeNumber = ::kiln_node;
+using ParamId = ::kiln_input;
+using ValueType = ::kiln_value_type;  // a scalar, or a vector or matrix of scalars
 
 // Where the program says something.
 struct Place {
@@ -37,79 +29,123 @@ struct Place {
   int line;
 };
 
-// Why a kernel was not made, or a launch did not end. `code` is one of absl::StatusCode.
-struct Failure {
-  int code = 0;  // 0: none
-  std::string text;
-};
-
 class Trace {
  public:
   // The trace of the calling thread. Ends the program if there is none: values of kernels are used
   // only in the function that a Kernel was made of.
-  static Trace& Current();
+  static Trace& Current() {
+    if (Slot() == nullptr) {
+      std::fputs("kiln: a value of a kernel is used outside the kernel's function\n", stderr);
+      std::abort();
+    }
+    return *Slot();
+  }
 
-  Trace();
-  ~Trace();
+  Trace() : trace_(kiln_trace_new()), outer_(Slot()) {
+    if (trace_ == nullptr) std::abort();
+    Slot() = this;
+  }
+  ~Trace() {
+    Slot() = outer_;
+    kiln_trace_free(trace_);
+  }
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
+  ::kiln_trace* get() const { return trace_; }
+
   // Of what is made from now on.
-  void SetPlace(Place place);
+  void SetPlace(Place place) { kiln_trace_place(trace_, place.file, place.line); }
 
   // --- Parameters. The program's fields become parameters when the kernel first uses them.
-  ParamId AddValue(ValueType type);
-  ParamId AddArray(ValueType element, int axes);
-  ParamId UseField(const std::shared_ptr<DenseField>& field);
+  ParamId AddValue(ValueType type) { return kiln_trace_value(trace_, type); }
+  ParamId AddArray(ValueType element, std::size_t axes) {
+    return kiln_trace_array(trace_, element, static_cast<int>(axes));
+  }
+  ParamId UseField(const ::kiln_dense* field) { return kiln_trace_field(trace_, field); }
 
-  // --- Values. Ops have the names of proto/op.proto. All return a node of no value after a
-  // mistake.
-  NodeNumber Float(double value, SlotScalar scalar);
-  NodeNumber Integer(int64_t value, SlotScalar scalar);
-  NodeNumber Param(ParamId param);
-  NodeNumber Unary(const char* op, NodeNumber x, ValueType result);
-  NodeNumber Binary(const char* op, NodeNumber a, NodeNumber b, ValueType result);
-  NodeNumber Select(NodeNumber condition, NodeNumber a, NodeNumber b, ValueType result);
-  NodeNumber Cast(NodeNumber x, ValueType to);
-  NodeNumber Tensor(const std::vector<NodeNumber>& elements, ValueType type);
-  NodeNumber Extract(NodeNumber tensor, const std::vector<NodeNumber>& indices);
-  NodeNumber Random(SlotScalar scalar);
-  NodeNumber Shape(ParamId storage, int axis);
+  // --- Values. All return a node of no value after a mistake.
+  NodeNumber Float(double value, kiln_dtype scalar) {
+    return kiln_trace_float(trace_, value, scalar);
+  }
+  NodeNumber Integer(std::int64_t value, kiln_dtype scalar) {
+    return kiln_trace_int(trace_, value, scalar);
+  }
+  NodeNumber Param(ParamId param) { return kiln_trace_param(trace_, param); }
+  NodeNumber Unary(const char* op, NodeNumber x, ValueType result) {
+    return kiln_trace_unary(trace_, op, x, result);
+  }
+  NodeNumber Binary(const char* op, NodeNumber a, NodeNumber b, ValueType result) {
+    return kiln_trace_binary(trace_, op, a, b, result);
+  }
+  NodeNumber Select(NodeNumber condition, NodeNumber a, NodeNumber b, ValueType result) {
+    return kiln_trace_select(trace_, condition, a, b, result);
+  }
+  NodeNumber Cast(NodeNumber x, ValueType to) { return kiln_trace_cast(trace_, x, to); }
+  NodeNumber Tensor(const std::vector<NodeNumber>& elements, ValueType type) {
+    return kiln_trace_tensor(trace_, elements.data(), elements.size(), type);
+  }
+  NodeNumber Extract(NodeNumber tensor, const std::vector<NodeNumber>& indices) {
+    return kiln_trace_extract(trace_, tensor, indices.data(), indices.size());
+  }
+  NodeNumber Random(kiln_dtype scalar) { return kiln_trace_random(trace_, scalar); }
+  NodeNumber Shape(ParamId storage, int axis) { return kiln_trace_shape(trace_, storage, axis); }
 
   // --- Memory
-  NodeNumber Local(NodeNumber init, ValueType type);
-  NodeNumber Global(ParamId storage, const std::vector<NodeNumber>& indices);
-  NodeNumber Element(NodeNumber address, const std::vector<NodeNumber>& indices);
-  NodeNumber Load(NodeNumber address);
-  void Store(NodeNumber address, NodeNumber value);
-  NodeNumber Atomic(const char* op, NodeNumber address, NodeNumber value);
+  NodeNumber Local(NodeNumber init, ValueType type) { return kiln_trace_local(trace_, init, type); }
+  NodeNumber Global(ParamId storage, const std::vector<NodeNumber>& indices) {
+    return kiln_trace_global(trace_, storage, indices.data(), indices.size());
+  }
+  NodeNumber Element(NodeNumber address, const std::vector<NodeNumber>& indices) {
+    return kiln_trace_element(trace_, address, indices.data(), indices.size());
+  }
+  NodeNumber Load(NodeNumber address) { return kiln_trace_load(trace_, address); }
+  void Store(NodeNumber address, NodeNumber value) { kiln_trace_store(trace_, address, value); }
+  NodeNumber Atomic(const char* op, NodeNumber address, NodeNumber value) {
+    return kiln_trace_atomic(trace_, op, address, value);
+  }
 
   // --- Control. Each Begin is closed by End.
-  NodeNumber BeginRange(const std::vector<NodeNumber>& bounds, bool serial);  // b0, e0, b1, e1, …
-  NodeNumber BeginOver(ParamId storage);
-  NodeNumber LoopIndex(NodeNumber loop, int axis);
-  void BeginWhile();
-  void BeginIf(NodeNumber condition);
-  NodeNumber BeginChoose(NodeNumber condition);
-  void Yield(NodeNumber value);
-  void Else();
-  void End();
-  void Break();
-  void Continue();
-  void Return(const std::vector<NodeNumber>& values, const std::vector<ValueType>& types);
+  NodeNumber BeginRange(const std::vector<NodeNumber>& bounds, bool serial) {  // b0, e0, b1, …
+    return kiln_trace_begin_range(trace_, bounds.data(), bounds.size() / 2, serial ? 1 : 0);
+  }
+  NodeNumber BeginOver(ParamId storage) { return kiln_trace_begin_over(trace_, storage); }
+  NodeNumber LoopIndex(NodeNumber loop, int axis) {
+    return kiln_trace_loop_index(trace_, loop, axis);
+  }
+  void BeginWhile() { kiln_trace_begin_while(trace_); }
+  void BeginIf(NodeNumber condition) { kiln_trace_begin_if(trace_, condition); }
+  NodeNumber BeginChoose(NodeNumber condition) {
+    return kiln_trace_begin_choose(trace_, condition);
+  }
+  void Yield(NodeNumber value) { kiln_trace_yield(trace_, value); }
+  void Else() { kiln_trace_else(trace_); }
+  void End() { kiln_trace_end(trace_); }
+  void Break() { kiln_trace_break(trace_); }
+  void Continue() { kiln_trace_continue(trace_); }
+  void Return(const std::vector<NodeNumber>& values, const std::vector<ValueType>& types) {
+    kiln_trace_return(trace_, values.data(), types.data(), values.size());
+  }
 
   // `format` has a {} for each value.
-  void Print(const std::string& format, const std::vector<NodeNumber>& values);
+  void Print(const std::string& format, const std::vector<NodeNumber>& values) {
+    kiln_trace_print(trace_, format.c_str(), values.data(), values.size());
+  }
   void Assert(NodeNumber condition, const std::string& format,
-              const std::vector<NodeNumber>& values);
+              const std::vector<NodeNumber>& values) {
+    kiln_trace_assert(trace_, condition, format.c_str(), values.data(), values.size());
+  }
 
  private:
-  friend class Program;
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  static Trace*& Slot() {
+    static thread_local Trace* current = nullptr;
+    return current;
+  }
+
+  ::kiln_trace* trace_;
   Trace* outer_;  // the thread's before this one
 };
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_TRACE_H_
+#endif  // KILN_DSL_TRACE_HPP_

@@ -1,13 +1,13 @@
 // The types of values in kernels, as C++ types: numbers, Vec and Mat.
-#ifndef KILN_CLIENT_CPP_DSL_TYPES_H_
-#define KILN_CLIENT_CPP_DSL_TYPES_H_
+#ifndef KILN_DSL_TYPES_HPP_
+#define KILN_DSL_TYPES_HPP_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "client_cpp/dsl/trace.h"
+#include "kiln/dsl/trace.hpp"
 
 namespace kiln::dsl {
 
@@ -17,29 +17,29 @@ template <typename T, std::size_t N, std::size_t M>
 using Mat = std::array<std::array<T, M>, N>;  // by row
 
 template <typename T>
-constexpr SlotScalar SlotScalarOf() {
-  if constexpr (std::is_same_v<T, bool>) return SlotScalar::kU1;
-  if constexpr (std::is_same_v<T, std::int8_t>) return SlotScalar::kI8;
-  if constexpr (std::is_same_v<T, std::int16_t>) return SlotScalar::kI16;
-  if constexpr (std::is_same_v<T, std::int32_t>) return SlotScalar::kI32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return SlotScalar::kI64;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return SlotScalar::kU8;
-  if constexpr (std::is_same_v<T, std::uint16_t>) return SlotScalar::kU16;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return SlotScalar::kU32;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return SlotScalar::kU64;
-  if constexpr (std::is_same_v<T, float>) return SlotScalar::kF32;
-  if constexpr (std::is_same_v<T, double>) return SlotScalar::kF64;
-  return SlotScalar::kNone;
+constexpr kiln_dtype DtypeOf() {
+  if constexpr (std::is_same_v<T, bool>) return KILN_U1;
+  if constexpr (std::is_same_v<T, std::int8_t>) return KILN_I8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return KILN_I16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return KILN_I32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return KILN_I64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return KILN_U8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return KILN_U16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return KILN_U32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return KILN_U64;
+  if constexpr (std::is_same_v<T, float>) return KILN_F32;
+  if constexpr (std::is_same_v<T, double>) return KILN_F64;
+  return KILN_NO_DTYPE;
 }
 
 // Scalar: of the numbers. Row: what one index gives. With<S>: the same shape of other numbers.
 template <typename T>
 struct Facts {
-  static_assert(SlotScalarOf<T>() != SlotScalar::kNone, "no type of the language");
+  static_assert(DtypeOf<T>() != KILN_NO_DTYPE, "no type of the language");
   using Scalar = T;
   template <typename S>
   using With = S;
-  static constexpr ValueType kType = {SlotScalarOf<T>(), 0, 0};
+  static constexpr ValueType kType = {DtypeOf<T>(), 0, 0};
   static constexpr bool kIsScalar = true;
   static constexpr std::uint32_t kCount = 1;
 };
@@ -48,7 +48,7 @@ struct Facts<std::array<T, N>> {
   using Scalar = T;
   template <typename S>
   using With = std::array<S, N>;
-  static constexpr ValueType kType = {SlotScalarOf<T>(), N, 0};
+  static constexpr ValueType kType = {DtypeOf<T>(), N, 0};
   static constexpr bool kIsScalar = false;
   static constexpr std::uint32_t kCount = N;
 };
@@ -57,7 +57,7 @@ struct Facts<std::array<std::array<T, M>, N>> {
   using Scalar = T;
   template <typename S>
   using With = std::array<std::array<S, M>, N>;
-  static constexpr ValueType kType = {SlotScalarOf<T>(), N, M};
+  static constexpr ValueType kType = {DtypeOf<T>(), N, M};
   static constexpr bool kIsScalar = false;
   static constexpr std::uint32_t kCount = N * M;
 };
@@ -97,4 +97,4 @@ using FloatOf = typename Facts<A>::template With<
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_TYPES_H_
+#endif  // KILN_DSL_TYPES_HPP_

@@ -8,14 +8,14 @@
 // other operand's type if that is floating, and is an f32 otherwise; an integer is an i32.
 //
 // `+=` and its like on places are atomic, as in the language. `&&` and `||` compute both sides.
-#ifndef KILN_CLIENT_CPP_DSL_VALUES_H_
-#define KILN_CLIENT_CPP_DSL_VALUES_H_
+#ifndef KILN_DSL_VALUES_HPP_
+#define KILN_DSL_VALUES_HPP_
 
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "client_cpp/dsl/types.h"
+#include "kiln/dsl/types.hpp"
 
 namespace kiln::dsl {
 
@@ -76,9 +76,9 @@ struct Pair<A, B, false, false> {
 template <typename T>
 NodeNumber ConstantNode(T number) {
   if constexpr (std::is_floating_point_v<T>) {
-    return Trace::Current().Float(number, SlotScalarOf<T>());
+    return Trace::Current().Float(number, DtypeOf<T>());
   } else {
-    return Trace::Current().Integer(static_cast<std::int64_t>(number), SlotScalarOf<T>());
+    return Trace::Current().Integer(static_cast<std::int64_t>(number), DtypeOf<T>());
   }
 }
 
@@ -166,11 +166,11 @@ class Ref : public Operand {
  public:
   using Of = T;  // the type of the value
 
-  explicit Ref(NodeNumber address) : address_(address) {}
+  explicit Ref(NodeNumber address) : address_(address), storage_{0} {}
   // Of an array or field. Its address is computed where it is used, so that the order of a kernel's
   // operations does not depend on the order in which a compiler computes operands.
   Ref(ParamId storage, std::vector<NodeNumber> indices)
-      : storage_(storage), indices_(std::move(indices)), is_global_(true) {}
+      : address_{0}, storage_(storage), indices_(std::move(indices)), is_global_(true) {}
   Ref(const Ref&) = default;  // the same place
 
   // A value, with the line that assigns it.
@@ -182,7 +182,10 @@ class Ref : public Operand {
     template <typename A>
     static NodeNumber NodeOf(const A& value) {
       if constexpr (kIsOperand<A>) {
-        static_assert(kShapesFit<T, typename A::Of>, "a value of another shape");
+        // A number fills a vector; a vector is no number.
+        static_assert(Facts<typename A::Of>::kIsScalar ||
+                          (kShapesFit<T, typename A::Of> && !Facts<T>::kIsScalar),
+                      "a value of another shape");
         return Expr<typename A::Of>(value).node();
       } else {
         return Expr<ScalarIn<T>>(value).node();
@@ -399,10 +402,25 @@ auto MatMul(const A& a, const B& b) {
   return Expr<R>(Trace::Current().Binary("matmul", first, second, Facts<R>::kType));
 }
 
+// The matrix whose element (i, j) is a[i] * b[j].
+template <typename S, std::size_t N, std::size_t M>
+auto Outer(const Expr<Vec<S, N>>& a, const Expr<Vec<S, M>>& b) {
+  using R = Mat<S, N, M>;
+  std::vector<NodeNumber> elements;
+  elements.reserve(N * M);
+  for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t j = 0; j < M; ++j) {
+      const auto row = static_cast<std::int32_t>(i), column = static_cast<std::int32_t>(j);
+      elements.push_back((a[row] * b[column]).node());
+    }
+  }
+  return Expr<R>(Trace::Current().Tensor(elements, Facts<R>::kType));
+}
+
 // A random number: in [0, 1) for floats, any for integers.
 template <typename S>
 Expr<S> Random() {
-  return Expr<S>(Trace::Current().Random(SlotScalarOf<S>()));
+  return Expr<S>(Trace::Current().Random(DtypeOf<S>()));
 }
 
 // Atomic updates; each returns what was there before.
@@ -420,4 +438,4 @@ KILN_DSL_ATOMIC(AtomicMax, "atomic_max")
 
 }  // namespace kiln::dsl
 
-#endif  // KILN_CLIENT_CPP_DSL_VALUES_H_
+#endif  // KILN_DSL_VALUES_HPP_

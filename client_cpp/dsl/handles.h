@@ -1,0 +1,54 @@
+// The objects behind the pointers of compile.h, and how its functions fail.
+#ifndef KILN_CLIENT_CPP_DSL_HANDLES_H_
+#define KILN_CLIENT_CPP_DSL_HANDLES_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client_cpp/fields.h"
+#include "client_cpp/kernel_builder.h"
+#include "kiln/compile.h"
+
+struct kiln_dense {
+  std::shared_ptr<kiln::DenseField> field;
+};
+
+struct kiln_trace {
+  kiln::KernelBuilder builder;
+  absl::Status failure;  // the first
+  std::string file;      // where the program is, if a place was told
+  int line = 0;
+  std::map<std::string, uint32_t> files;
+  std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
+
+  kiln::TypeId TypeFor(kiln_value_type type);
+  // Keeps the first failure, with the program's place.
+  void Fail(const absl::Status& status);
+
+  // Calls `make`, which returns a status or what was made, unless the trace has failed.
+  template <typename Make>
+  auto Try(const Make& make) -> typename decltype(make())::value_type {
+    if (!failure.ok()) return {};
+    auto made = make();
+    if (made.ok()) return *std::move(made);
+    Fail(made.status());
+    return {};
+  }
+  template <typename Do>
+  void Check(const Do& act) {
+    if (failure.ok()) Fail(act());
+  }
+};
+
+namespace kiln::dsl {
+
+// Keeps the text for kiln_compile_error(); returns the code.
+kiln_status Told(const absl::Status& status);
+
+}  // namespace kiln::dsl
+
+#endif  // KILN_CLIENT_CPP_DSL_HANDLES_H_

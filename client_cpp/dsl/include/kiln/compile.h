@@ -1,0 +1,199 @@
+/* libkiln-compile: kernels that a program writes itself, compiled by Kiln's service, or fetched
+ * from its caches, and run. dsl.hpp is its C++ face; front ends of other languages call this.
+ *
+ *   kiln_trace* trace = kiln_trace_new();
+ *   const kiln_value_type f32 = {KILN_F32, 0, 0};
+ *   const kiln_input x = kiln_trace_array(trace, f32, 1);
+ *   const kiln_node loop = kiln_trace_begin_over(trace, x);
+ *   const kiln_node i = kiln_trace_loop_index(trace, loop, 0);
+ *   kiln_trace_store(trace, kiln_trace_global(trace, x, &i, 1), kiln_trace_float(trace, 1,
+ * KILN_F32)); kiln_trace_end(trace); kiln_program* program; if (kiln_program_new(trace, "ones",
+ * &program) != KILN_OK) return fail(kiln_compile_error()); kiln_trace_free(trace);
+ *   kiln_program_set_array(program, x, data, shape, 1);
+ *   if (kiln_program_run(program) != KILN_OK) ...
+ *   kiln_program_free(program);
+ *
+ * Unlike libkiln, the library acts as `kiln` does: it reads the variables that docs/operations.md
+ * lists, and starts the daemon kilnd, which outlives the program.
+ *
+ * Failures. Functions return KILN_OK or a code; kiln_compile_error() then has the reason. Functions
+ * of traces return nothing that could fail: the first mistake ends the trace, later calls do
+ * nothing and return node 0, and kiln_program_new fails with the mistake, its file and its line.
+ *
+ * Threads. One trace, and one program, for one thread at a time. fork: the child may go on using
+ * both.
+ *
+ * Versions: as of libkiln (kiln.h).
+ */
+#ifndef KILN_COMPILE_H_
+#define KILN_COMPILE_H_
+
+#include <kiln/kiln.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why the calling thread's last failed call of this library failed. Valid until that thread's next
+ * failed call; "" before the first. Never NULL. */
+KILN_EXPORT const char* kiln_compile_error(void);
+
+/* ---- The service -------------------------------------------------------------------------------
+ */
+
+/* Start from zeros and set `size`. NULL texts: what the environment says. */
+typedef struct kiln_compile_options {
+  uint32_t size;
+  uint32_t strict;      /* 1: without the daemon, compiling fails; no private compiler is started */
+  const char* home;     /* of caches and sockets: KILN_HOME, else ~/.cache/kiln */
+  const char* server;   /* KILN_SERVER: "" the daemon, "off" none, "HOST:PORT" a team's */
+  const char* programs; /* the folder of kilnd; else KILN_BIN, else beside the library */
+} kiln_compile_options;
+
+/* Has kernels that are compiled from now on use these options. Without a call, kernels use the
+ * defaults. KILN_INVALID_ARGUMENT for an option that makes no sense. */
+KILN_EXPORT kiln_status kiln_compile_use(const kiln_compile_options* options);
+
+/* ---- Fields ------------------------------------------------------------------------------------
+ */
+
+/* A number, vector or matrix of `scalar`. */
+typedef struct kiln_value_type {
+  kiln_dtype scalar;
+  uint32_t rows;    /* 0: a number */
+  uint32_t columns; /* 0: a vector, or a number */
+} kiln_value_type;
+
+/* Memory in C order, zeroed, that kernels name; not an argument. */
+typedef struct kiln_dense kiln_dense;
+
+/* KILN_INVALID_ARGUMENT for impossible types and shapes, KILN_RESOURCE_EXHAUSTED if the system
+ * refuses memory. */
+KILN_EXPORT kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_t axes,
+                                       kiln_dense** field);
+KILN_EXPORT void* kiln_dense_data(const kiln_dense* field);
+/* Programs that use the field keep its memory. NULL is allowed. */
+KILN_EXPORT void kiln_dense_free(kiln_dense* field);
+
+/* ---- Traces ------------------------------------------------------------------------------------
+ */
+
+/* A kernel while it is written. */
+typedef struct kiln_trace kiln_trace;
+/* A value or an address in the kernel; 0: none. */
+typedef struct kiln_node {
+  uint32_t number;
+} kiln_node;
+/* A parameter of the kernel. */
+typedef struct kiln_input {
+  uint32_t number;
+} kiln_input;
+
+/* NULL without memory. */
+KILN_EXPORT kiln_trace* kiln_trace_new(void);
+KILN_EXPORT void kiln_trace_free(kiln_trace* trace);
+
+/* The line of the program to which what follows belongs. */
+KILN_EXPORT void kiln_trace_place(kiln_trace* trace, const char* file, int line);
+
+/* Parameters: a value; an array in C order, whose shape the launch gives; a field, which becomes a
+ * parameter when it is first used. */
+KILN_EXPORT kiln_input kiln_trace_value(kiln_trace* trace, kiln_value_type type);
+KILN_EXPORT kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes);
+KILN_EXPORT kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field);
+
+/* Values. Ops have the names of the language's: "add", "cmp_lt", "sqrt"; `result` is the type to
+ * which the result is converted. */
+KILN_EXPORT kiln_node kiln_trace_float(kiln_trace* trace, double value, kiln_dtype dtype);
+KILN_EXPORT kiln_node kiln_trace_int(kiln_trace* trace, int64_t value, kiln_dtype dtype);
+KILN_EXPORT kiln_node kiln_trace_param(kiln_trace* trace, kiln_input value);
+KILN_EXPORT kiln_node kiln_trace_unary(kiln_trace* trace, const char* op, kiln_node x,
+                                       kiln_value_type result);
+KILN_EXPORT kiln_node kiln_trace_binary(kiln_trace* trace, const char* op, kiln_node a, kiln_node b,
+                                        kiln_value_type result);
+KILN_EXPORT kiln_node kiln_trace_select(kiln_trace* trace, kiln_node condition, kiln_node a,
+                                        kiln_node b, kiln_value_type result);
+KILN_EXPORT kiln_node kiln_trace_cast(kiln_trace* trace, kiln_node x, kiln_value_type to);
+/* Elements by row. */
+KILN_EXPORT kiln_node kiln_trace_tensor(kiln_trace* trace, const kiln_node* elements, size_t count,
+                                        kiln_value_type type);
+KILN_EXPORT kiln_node kiln_trace_extract(kiln_trace* trace, kiln_node tensor,
+                                         const kiln_node* indices, size_t count);
+KILN_EXPORT kiln_node kiln_trace_random(kiln_trace* trace, kiln_dtype dtype);
+KILN_EXPORT kiln_node kiln_trace_shape(kiln_trace* trace, kiln_input storage, int axis);
+
+/* Memory: a variable, an element of an array or field, an element of a vector there. */
+KILN_EXPORT kiln_node kiln_trace_local(kiln_trace* trace, kiln_node init, kiln_value_type type);
+KILN_EXPORT kiln_node kiln_trace_global(kiln_trace* trace, kiln_input storage,
+                                        const kiln_node* indices, size_t count);
+KILN_EXPORT kiln_node kiln_trace_element(kiln_trace* trace, kiln_node address,
+                                         const kiln_node* indices, size_t count);
+KILN_EXPORT kiln_node kiln_trace_load(kiln_trace* trace, kiln_node address);
+KILN_EXPORT void kiln_trace_store(kiln_trace* trace, kiln_node address, kiln_node value);
+/* "atomic_add", …; returns what was there before. */
+KILN_EXPORT kiln_node kiln_trace_atomic(kiln_trace* trace, const char* op, kiln_node address,
+                                        kiln_node value);
+
+/* Control. kiln_trace_end closes what a begin opened. Bounds are from and to of each axis;
+ * outermost loops are parallel unless `serial`. A choice has a value: each of its branches yields
+ * one. */
+KILN_EXPORT kiln_node kiln_trace_begin_range(kiln_trace* trace, const kiln_node* bounds,
+                                             size_t axes, int serial);
+KILN_EXPORT kiln_node kiln_trace_begin_over(kiln_trace* trace, kiln_input storage);
+KILN_EXPORT kiln_node kiln_trace_loop_index(kiln_trace* trace, kiln_node loop, int axis);
+KILN_EXPORT void kiln_trace_begin_while(kiln_trace* trace);
+KILN_EXPORT void kiln_trace_begin_if(kiln_trace* trace, kiln_node condition);
+KILN_EXPORT kiln_node kiln_trace_begin_choose(kiln_trace* trace, kiln_node condition);
+KILN_EXPORT void kiln_trace_yield(kiln_trace* trace, kiln_node value);
+KILN_EXPORT void kiln_trace_else(kiln_trace* trace);
+KILN_EXPORT void kiln_trace_end(kiln_trace* trace);
+KILN_EXPORT void kiln_trace_break(kiln_trace* trace);
+KILN_EXPORT void kiln_trace_continue(kiln_trace* trace);
+KILN_EXPORT void kiln_trace_return(kiln_trace* trace, const kiln_node* values,
+                                   const kiln_value_type* types, size_t count);
+
+/* A line to standard output, and a check of debug builds. `format` has a {} for each value. */
+KILN_EXPORT void kiln_trace_print(kiln_trace* trace, const char* format, const kiln_node* values,
+                                  size_t count);
+KILN_EXPORT void kiln_trace_assert(kiln_trace* trace, kiln_node condition, const char* format,
+                                   const kiln_node* values, size_t count);
+
+/* ---- Programs ----------------------------------------------------------------------------------
+ */
+
+/* A compiled kernel, with the arguments of its next run. */
+typedef struct kiln_program kiln_program;
+
+/* Compiles or fetches what `trace` holds, which is of no use afterwards but to be freed.
+ * KILN_INVALID_ARGUMENT says what is wrong with the kernel, each mistake with its file and line;
+ * KILN_UNAVAILABLE, that no compiler can be reached. */
+KILN_EXPORT kiln_status kiln_program_new(kiln_trace* trace, const char* name,
+                                         kiln_program** program);
+KILN_EXPORT void kiln_program_free(kiln_program* program);
+
+/* Where the code was: "disk", "memory", "compiled", …. */
+KILN_EXPORT const char* kiln_program_tier(const kiln_program* program);
+/* The kernel's key in caches: 64 hexadecimal digits. */
+KILN_EXPORT const char* kiln_program_key(const kiln_program* program);
+
+/* Arguments of the next runs. `element` counts the numbers of a vector or matrix by row. Mistakes
+ * are reported by kiln_program_run. Arrays are memory of the caller, in C order. */
+KILN_EXPORT void kiln_program_set_float(kiln_program* program, kiln_input value, uint32_t element,
+                                        double number);
+KILN_EXPORT void kiln_program_set_int(kiln_program* program, kiln_input value, uint32_t element,
+                                      int64_t number);
+KILN_EXPORT void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
+                                        const uint64_t* shape, size_t axes);
+/* KILN_FAILED_PRECONDITION if an argument is missing, KILN_ABORTED if an assert failed. */
+KILN_EXPORT kiln_status kiln_program_run(kiln_program* program);
+/* Number `index` of the last run's results, as kiln_slot_float and kiln_slot_int read it; 0 beyond
+ * the last. */
+KILN_EXPORT uint64_t kiln_program_result(const kiln_program* program, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KILN_COMPILE_H_ */

@@ -1,0 +1,147 @@
+"""libkiln-compile: what it exports, its headers, and a project outside Kiln's with kernels."""
+
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from tests.sdk.conftest import ROOT, WARNINGS, run
+
+DSL = ROOT / "client_cpp" / "dsl"
+CONSUMER = ROOT / "tests" / "sdk" / "consumer" / "kernels"
+INCLUDES = [f"-I{DSL / 'include'}", f"-I{ROOT / 'libkiln' / 'include'}"]
+HEADERS = ["compile.h", "dsl.hpp"]
+SAID = "saxpy 8\n"
+
+
+@pytest.fixture(scope="module")
+def prefix():
+    """The folder of libraries and headers that `kiln config` makes."""
+    return run(ROOT / "kiln", "config", "--prefix").strip()
+
+
+def alone(tmp_path, header, compiler):
+    source = tmp_path / ("alone.cc" if "++" in compiler else "alone.c")
+    source.write_text(f"#include <kiln/{header}>\n#include <kiln/{header}>\nint main(void) {{}}\n")
+    return source
+
+
+def declared():
+    header = (DSL / "include" / "kiln" / "compile.h").read_text()
+    return set(re.findall(r"KILN_EXPORT[^;]*?\b(kiln_\w+)\(", header))
+
+
+def test_exports_what_the_header_declares(prefix):
+    lines = run("nm", "-D", "--defined-only", f"{prefix}/lib/libkiln-compile.so.1").splitlines()
+    exported = {line.split()[2] for line in lines if line.split()[1].isupper()}
+    assert exported - {"KILN_COMPILE_1.0"} == {f"{n}@@KILN_COMPILE_1.0" for n in declared()}
+    head, version, *rest = (DSL / "libkiln-compile1.symbols").read_text().splitlines()
+    assert head == "libkiln-compile.so.1 libkiln-compile1 #MINVER#"
+    assert version == " KILN_COMPILE_1.0@KILN_COMPILE_1.0 1.0"
+    assert rest == sorted(f" {name}@KILN_COMPILE_1.0 1.0" for name in declared())
+
+
+def test_needs_no_compiler(prefix):
+    library = f"{prefix}/lib/libkiln-compile.so.1"
+    assert os.path.getsize(library) <= 2_500_000
+    loaded = run("ldd", library)
+    assert "LLVM" not in loaded and "grpc" not in loaded and "python" not in loaded
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("compiler", ["gcc -std=c11", "g++ -std=c++17", "clang++-19 -std=c++23"])
+def test_headers_are_complete(tmp_path, header, compiler):
+    if header.endswith("hpp") and "++" not in compiler:
+        pytest.skip("a header of C++")
+    flags = [*WARNINGS, *(["-fno-rtti"] if "++" in compiler else []), *INCLUDES]
+    source = alone(tmp_path, header, compiler)
+    run(*compiler.split(), "-O2", *flags, "-c", source, "-o", "/dev/null")
+
+
+def test_kernels_without_warnings(tmp_path):
+    for compiler in ("g++", "clang++-19"):
+        for source in (CONSUMER / "main.cc", ROOT / "examples" / "cpp" / "mpm88.cc"):
+            warnings = WARNINGS if source.name == "main.cc" else ["-Wall", "-Wextra", "-Werror"]
+            command = [compiler, "-std=c++17", "-O2", *warnings, *INCLUDES, "-c", source]
+            run(*command, "-o", "/dev/null")
+
+
+def test_dsl_hpp_is_small(tmp_path):
+    # In place of the time to parse, which depends on the machine: 0.22 s for these.
+    source = alone(tmp_path, "dsl.hpp", "g++")
+    assert run("g++", "-std=c++17", "-E", "-P", *INCLUDES, source).count("\n") <= 40_000
+
+
+def test_lines_of_the_examples():
+    saxpy = (ROOT / "docs" / "cpp.md").read_text().partition("  Kernel saxpy(")[2]
+    assert saxpy.partition("  std::vector")[0].count("\n") == 3
+    assert (ROOT / "examples" / "cpp" / "mpm88.cc").read_text().count("\n") <= 80
+
+
+@pytest.mark.parametrize(
+    "code, reason",
+    [
+        ("if (x[i] > 0) return;", "use If"),
+        ("x[0.5f] = 1;", "no match"),
+        ("Expr<int> n = 0.5;", "a fraction for an integer"),
+        ("x[i] = Vector<float>(1, 2);", "a value of another shape"),
+        ("x(i, i) = 1;", "as many indices as axes"),
+    ],
+)
+def test_mistakes_do_not_compile(tmp_path, code, reason):
+    source = tmp_path / "mistake.cc"
+    source.write_text(
+        "#include <kiln/dsl.hpp>\nusing namespace kiln::dsl;\nvoid mistake();\nvoid mistake() {\n"
+        f'  Kernel k("k", [](Array<float, 1> x) {{ ForEach(x, [&](Int i) {{ {code} }}); }});\n}}\n'
+    )
+    command = ["g++", "-std=c++17", *INCLUDES, "-c", str(source), "-o", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and re.search(reason, done.stderr), done.stderr
+
+
+def says(kiln, program, **more):
+    return run(program, env={**kiln.environment, **more}, cwd=kiln.home.parent)
+
+
+def test_cmake(kiln, prefix, tmp_path):
+    build = tmp_path / "build"
+    run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    assert says(kiln, build / "main") == SAID
+    assert says(kiln, build / "main", KILN_SERVER="off") == SAID
+    assert says(kiln, build / "main_c") == "ones 4\n"
+
+
+def test_pkg_config_and_a_foreign_protobuf(kiln, prefix, tmp_path):
+    """One program with both libraries of Kiln and messages of its own, proto/type.proto."""
+    environment = {**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+    packages = ["kiln", "kiln-compile", "protobuf"]
+    flags = run("pkg-config", "--cflags", "--libs", *packages, env=environment)
+    (tmp_path / "proto").mkdir()
+    (tmp_path / "proto" / "type.proto").write_text(
+        'syntax = "proto3";\npackage theirs;\nmessage Type {\n  int32 number = 1;\n}\n'
+    )
+    run("protoc", f"--cpp_out={tmp_path}", "proto/type.proto", cwd=tmp_path)
+    program = tmp_path / "program"
+    sources = [CONSUMER / "three.cc", tmp_path / "proto" / "type.pb.cc", f"-I{tmp_path}"]
+    rpath = f"-Wl,-rpath,{prefix}/lib"
+    run("g++", "-std=c++17", *sources, *shlex.split(flags), rpath, "-o", program)
+    assert says(kiln, program) == "7 no-module.kiln: No such file or directory\n" + SAID
+
+
+def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
+    program = tmp_path / "mistakes"
+    flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lkiln-compile", f"-Wl,-rpath,{prefix}/lib"]
+    run("gcc", "-std=c11", *WARNINGS, CONSUMER / "mistakes.c", *flags, "-o", program)
+    assert says(kiln, program).splitlines() == [
+        "no op: here.py:3: no op 'frobnicate' in the language",
+        "no node: node 77 does not exist here",
+        "no dtype: no type of the language: dtype 99",
+        "axes: an array of 17 axes",
+        "a field: a field's numbers have no dtype 0",
+        "null: kiln_program_new: name is NULL",
+        "an argument: parameter 0 is not set",
+        "open: 1 blocks are open; the innermost is of struct_for node 1",
+    ]

@@ -1,0 +1,59 @@
+/* Mistakes in calls: each is an error that kiln_compile_error() explains. */
+#include <kiln/compile.h>
+#include <stdio.h>
+
+static const kiln_value_type kF32 = {KILN_F32, 0, 0};
+
+static void tell(const char* what, kiln_status status) {
+  printf("%s: %s\n", what, status == KILN_OK ? "no error" : kiln_compile_error());
+}
+
+static void finish(const char* what, kiln_trace* trace) {
+  kiln_program* program = NULL;
+  tell(what, kiln_program_new(trace, "k", &program));
+  kiln_program_free(program);
+  kiln_trace_free(trace);
+}
+
+int main(void) {
+  kiln_trace* trace = kiln_trace_new();
+  kiln_trace_place(trace, "here.py", 3);
+  kiln_trace_unary(trace, "frobnicate", kiln_trace_float(trace, 1, KILN_F32), kF32);
+  finish("no op", trace);
+
+  trace = kiln_trace_new();
+  const kiln_node none = {77};
+  kiln_trace_store(trace, none, none);
+  finish("no node", trace);
+
+  trace = kiln_trace_new();
+  kiln_trace_float(trace, 1, 99);
+  finish("no dtype", trace);
+
+  trace = kiln_trace_new();
+  kiln_trace_array(trace, kF32, 17);
+  finish("axes", trace);
+
+  const uint64_t shape = 4;
+  const kiln_value_type nothing = {KILN_NO_DTYPE, 0, 0};
+  kiln_dense* field = NULL;
+  tell("a field", kiln_dense_new(nothing, &shape, 1, &field));
+
+  trace = kiln_trace_new();
+  kiln_program* program = NULL;
+  tell("null", kiln_program_new(trace, NULL, &program));
+  const kiln_input x = kiln_trace_array(trace, kF32, 1);
+  const kiln_node loop = kiln_trace_begin_over(trace, x);
+  const kiln_node i = kiln_trace_loop_index(trace, loop, 0);
+  kiln_trace_store(trace, kiln_trace_global(trace, x, &i, 1), kiln_trace_float(trace, 1, KILN_F32));
+  kiln_trace_end(trace);
+  if (kiln_program_new(trace, "k", &program) != KILN_OK) return 1;
+  tell("an argument", kiln_program_run(program));
+  kiln_program_free(program);
+  kiln_trace_free(trace);
+
+  trace = kiln_trace_new();
+  kiln_trace_begin_over(trace, kiln_trace_array(trace, kF32, 1));
+  finish("open", trace);
+  return 0;
+}
