@@ -89,6 +89,43 @@ def test_warm_compiles_for_cuda_devices(kiln, other, program, tmp_path):
     assert "compute_80" in wrong.stderr
 
 
+LEARNS = '''
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f64, shape=4, needs_grad=True)
+loss = ti.field(ti.f64, shape=(), needs_grad=True)
+
+
+@ti.kernel
+def energy():
+    for i in x:
+        loss[None] += x[i] ** 2
+
+
+x.fill(1.5)
+with ti.ad.Tape(loss):
+    energy()
+print(x.grad)
+'''
+
+
+def test_gradients_are_warmed_and_carried_as_kernels_are(kiln, other, tmp_path):
+    program, carried, bundle = (tmp_path / n for n in ("learns.py", "a.manifest", "a.bundle"))
+    program.write_text(LEARNS)
+    assert kiln("run", "--manifest", carried, program).stdout == "[3. 3. 3. 3.]\n"
+    assert kiln("run", "--require-hit", program).stdout == "[3. 3. 3. 3.]\n"
+    done = other("warm", "--json", carried)
+    report = json.loads(done.stdout)
+    assert (report["hits"], report["misses"]) == (0, 2), "the kernel and its gradient"
+    assert other("run", "--require-hit", program).stdout == "[3. 3. 3. 3.]\n"
+    other("cache", "clear", "-y")
+    kiln("cache", "export", bundle, "--manifest", carried)
+    other("cache", "import", bundle, "--accept-unsigned")
+    off = {"KILN_SERVER": "off"}
+    assert other("run", "--require-hit", program, env=off).stdout == "[3. 3. 3. 3.]\n"
+
+
 def test_a_manifest_does_not_depend_on_where_it_is_made(kiln, other, program, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     kiln("run", "--manifest", first, program)
