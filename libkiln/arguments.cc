@@ -195,10 +195,10 @@ kiln_status PackArray(const Wanted& wanted, const kiln_array* given, uint64_t* s
                               "; this module runs on the CPU (1)");
   }
   const size_t axes = wanted.rank + wanted.value.shape.size();
-  if (array.ndim < 0 || static_cast<size_t>(array.ndim) != axes ||
-      (axes > 0 && array.shape == nullptr)) {
+  if (array.ndim < 0 || static_cast<size_t>(array.ndim) != axes) {
     return Refuse(wanted, "an array of " + std::to_string(array.ndim) + " axes");
   }
+  if (axes > 0 && array.shape == nullptr) return Refuse(wanted, "an array without a shape");
   uint64_t count = 1;
   for (size_t i = 0; i < axes; ++i) {
     if (array.shape[i] < 0) return Refuse(wanted, "the shape " + ShapeText(array));

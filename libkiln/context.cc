@@ -21,6 +21,9 @@ kiln_status kiln_context_new(const kiln_context_options* options, kiln_context**
     if (context == nullptr) return FailNull("kiln_context_new", "context");
     auto made = std::make_unique<kiln_context>();
     made->options = kiln::capi::Sized(options);
+    if ((made->options.allocate == nullptr) != (made->options.release == nullptr)) {
+      return Fail(KILN_INVALID_ARGUMENT, "kiln_context_new: memory needs 'allocate' and 'release'");
+    }
     if (const kiln_executor* given = made->options.executor; given != nullptr) {
       made->host = kiln::capi::Sized(given);
       if (made->host.concurrency == nullptr || made->host.parallel_for == nullptr) {

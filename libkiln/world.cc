@@ -1,6 +1,8 @@
 // Worlds, and access to their fields.
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "libkiln/failure.h"
 #include "libkiln/graveyard.h"
@@ -36,6 +38,25 @@ const kiln::ModuleField& FieldOf(const kiln::World& world, int number) {
   return world.of().fields()[static_cast<size_t>(number)];
 }
 
+// Copies a quantised field to or from an array by the kernel that the export made for it.
+kiln_status Access(kiln_world* world, const kiln::ModuleField& field, const char* what,
+                   const void* array) {
+  const int number = world->world->of().FindKernel(field.name + what);
+  if (number < 0) {
+    return Fail(KILN_UNIMPLEMENTED, "field '" + field.name +
+                                        "': its numbers are quantised, and an older export made no "
+                                        "kernel '" +
+                                        field.name + what + "' to copy them");
+  }
+  std::vector<int64_t> shape(field.shape.begin(), field.shape.end());
+  shape.insert(shape.end(), field.element.begin(), field.element.end());
+  const kiln_array whole = kiln_array_of(const_cast<void*>(array), field.scalar,
+                                         static_cast<int32_t>(shape.size()), shape.data());
+  const kiln_arg arg = kiln_array_arg(&whole);
+  return kiln_launch(&world->module->kernels[static_cast<size_t>(number)], world, &arg, 1, nullptr,
+                     nullptr);
+}
+
 kiln_status CheckBytes(const kiln::ModuleField& field, const void* array, size_t bytes) {
   if (array == nullptr && field.ArrayBytes() > 0) {
     return Fail(KILN_INVALID_ARGUMENT, "field '" + field.name + "': the array is NULL");
@@ -57,6 +78,8 @@ kiln_status kiln_world_new(kiln_module* module, const kiln_world_options* option
     kiln::WorldOptions wanted;
     wanted.executor = module->context->executor.get();
     wanted.seed = given.seed;
+    const kiln_context_options& host = module->context->options;
+    wanted.memory = {host.memory_self, host.allocate, host.release};
     if (given.max_bytes != 0) {
       wanted.budget = std::make_shared<kiln::MemoryBudget>(given.max_bytes);
     }
@@ -132,16 +155,23 @@ kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view
 
 kiln_status kiln_field_read(kiln_world* world, const char* name, void* array, size_t bytes) {
   return WithField("kiln_field_read", world, name, [&](kiln::World& of, int number) -> kiln_status {
-    const kiln_status fits = CheckBytes(FieldOf(of, number), array, bytes);
-    return fits != KILN_OK ? fits : FromResult(of.Read(number, array));
+    const kiln::ModuleField& field = FieldOf(of, number);
+    const kiln_status fits = CheckBytes(field, array, bytes);
+    if (fits != KILN_OK) return fits;
+    if (!field.is_quantised) return FromResult(of.Read(number, array));
+    if (bytes > 0) std::memset(array, 0, bytes);  // inactive cells
+    return Access(world, field, ".read", array);
   });
 }
 
 kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array, size_t bytes) {
   return WithField("kiln_field_write", world, name,
                    [&](kiln::World& of, int number) -> kiln_status {
-                     const kiln_status fits = CheckBytes(FieldOf(of, number), array, bytes);
-                     return fits != KILN_OK ? fits : FromResult(of.Write(number, array));
+                     const kiln::ModuleField& field = FieldOf(of, number);
+                     const kiln_status fits = CheckBytes(field, array, bytes);
+                     if (fits != KILN_OK) return fits;
+                     if (field.is_quantised) return Access(world, field, ".write", array);
+                     return FromResult(of.Write(number, array));
                    });
 }
 

@@ -52,13 +52,27 @@ int ShardOfThread(int shards) {
 // ---- CellArena
 
 CellArena::~CellArena() {
-  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.size);
+  for (const Mapping& mapping : mappings_) {
+    if (from_) {
+      from_.release(from_.self, mapping.start, mapping.size);
+    } else {
+      munmap(mapping.start, mapping.size);
+    }
+  }
   if (budget_ != nullptr) budget_->Return(bytes());
 }
 
 bool CellArena::Map(uint64_t bytes, bool touched, Region* region) {
   // One page more than needed: see the end of the region.
   uint64_t size = std::max(next_size_, RoundUp(bytes + kPage, kPage));
+  if (from_) {
+    uint8_t* memory = from_.Zeroed(size, kPage);
+    if (memory == nullptr) return false;
+    mappings_.push_back({memory, size});
+    next_size_ = std::min(next_size_ * 2, kLastMapping);
+    *region = {memory, memory + size - kPage};
+    return true;
+  }
   const bool huge = touched && size >= 2 * kHugePage;
   if (huge) size = RoundUp(size, kHugePage) + kHugePage;
   // NORESERVE: the mapping grows in steps that a tree may never use, and must not count against the
@@ -219,9 +233,11 @@ bool CellAllocator::returns_memory() const { return stride_ >= kLargeCell; }
 
 void CellAllocator::Release(uint8_t* cell) const {
   if (!returns_memory()) return;
-  // The pages read as zero afterwards, as Take requires. Locked memory refuses; then clear it by
-  // hand.
-  if (madvise(cell, stride_, MADV_DONTNEED) != 0) std::memset(cell, 0, bytes_);
+  // The pages read as zero afterwards, as Take requires. Locked memory refuses, and the
+  // application's may be a file's; then clear it by hand.
+  if (!arena_->is_of_system() || madvise(cell, stride_, MADV_DONTNEED) != 0) {
+    std::memset(cell, 0, bytes_);
+  }
 }
 
 uint64_t CellAllocator::taken() const {

@@ -19,6 +19,7 @@
 
 #include "runtime/cell_bag.h"
 #include "runtime/fork_lock.h"
+#include "runtime/host_memory.h"
 #include "runtime/memory_budget.h"
 
 namespace kiln {
@@ -30,8 +31,9 @@ int ShardCount();
 
 class CellArena {
  public:
-  // `budget` may be null and must outlive the arena.
-  explicit CellArena(MemoryBudget* budget) : budget_(budget) {}
+  // `budget` may be null and must outlive the arena. `from`: the application's memory.
+  explicit CellArena(MemoryBudget* budget, const HostMemory& from = {})
+      : budget_(budget), from_(from) {}
   ~CellArena();
   CellArena(const CellArena&) = delete;
   CellArena& operator=(const CellArena&) = delete;
@@ -44,6 +46,8 @@ class CellArena {
   // Bytes handed out.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   const MemoryBudget* budget() const { return budget_; }
+  // Whether pages can be returned to the system, to read as zeros.
+  bool is_of_system() const { return !from_; }
 
  private:
   struct Mapping {
@@ -57,6 +61,7 @@ class CellArena {
   bool Map(uint64_t bytes, bool touched, Region* region);
 
   MemoryBudget* budget_;
+  const HostMemory from_;
   std::atomic<uint64_t> bytes_{0};
   ForkLock lock_;
   Region touched_, sparse_;

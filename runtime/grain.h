@@ -62,7 +62,7 @@ class Cost {
  private:
   static constexpr uint32_t kUnit = 64;    // of `value_` in a nanosecond
   static constexpr double kShort = 1'000;  // nanoseconds
-  static constexpr uint32_t kSampledOf = 32;
+  static constexpr uint32_t kSampledOf = 16;
   static_assert(kShort < kShareFrom);
 
   uint32_t value() const { return value_.load(std::memory_order_relaxed); }

@@ -27,6 +27,12 @@ uint64_t MarginOf(uint64_t bytes) {
   return RoundUp(margin, bytes >= kHugePage ? kHugePage : 4096);
 }
 
+// Of an allocation that is not mapped. One line more than requested: vector loads of the last
+// elements stay inside.
+uint64_t SizeOf(uint64_t bytes) {
+  return RoundUp(bytes, kAlignment) + kAlignment + 2 * MarginOf(bytes);
+}
+
 Error Refused(uint64_t bytes) {
   return {ErrorCode::kResourceExhausted, "cannot allocate " + std::to_string(bytes) + " bytes (" +
                                              std::to_string(bytes >> 20) + " MiB) for fields"};
@@ -48,14 +54,16 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
 
 }  // namespace
 
-Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
+Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const HostMemory& from) {
   // Half of a process's address space: no system gives it, and the sums below cannot overflow.
   if (bytes > (uint64_t{1} << 46)) return Refused(bytes);
   const uint64_t margin = MarginOf(bytes);
   uint8_t* start = nullptr;
-  if (bytes < kMapFrom) {
-    // One line more than requested: vector loads of the last elements stay inside.
-    const uint64_t size = RoundUp(bytes, kAlignment) + kAlignment + 2 * margin;
+  if (from) {
+    start = from.Zeroed(SizeOf(bytes), kAlignment);
+    if (start == nullptr) return Refused(bytes);
+  } else if (bytes < kMapFrom) {
+    const uint64_t size = SizeOf(bytes);
     start = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, size));
     if (start == nullptr) return Refused(bytes);
     std::memset(start, 0, size);
@@ -66,12 +74,14 @@ Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes) {
     if (start == nullptr) return Refused(bytes);
     if (huge) madvise(start + margin, size, MADV_HUGEPAGE);
   }
-  return std::unique_ptr<RootBuffer>(new RootBuffer(start + margin, bytes));
+  return std::unique_ptr<RootBuffer>(new RootBuffer(start + margin, bytes, from));
 }
 
 RootBuffer::~RootBuffer() {
   const uint64_t margin = MarginOf(size());
-  if (size() < kMapFrom) {
+  if (from_) {
+    from_.release(from_.self, data() - margin, SizeOf(size()));
+  } else if (size() < kMapFrom) {
     std::free(data() - margin);
   } else {
     munmap(data() - margin, RoundUp(size(), 4096) + 2 * margin);

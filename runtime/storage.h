@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/host_memory.h"
 #include "runtime/result.h"
 
 namespace kiln {
@@ -50,12 +51,16 @@ class Buffer {
 class RootBuffer final : public Buffer {
  public:
   // `bytes` of zeros, at least 64-byte aligned (for huge pages above 2 MiB). Zeroed margins around
-  // it absorb stray reads and writes. ResourceExhausted names the size if the system refuses.
-  static Result<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes);
+  // it absorb stray reads and writes. ResourceExhausted names the size if the system refuses, or
+  // the application, whose memory `from` is.
+  static Result<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes, const HostMemory& from = {});
   ~RootBuffer() override;
 
  private:
-  RootBuffer(uint8_t* data, uint64_t size) : Buffer(data, data, size) {}
+  RootBuffer(uint8_t* data, uint64_t size, const HostMemory& from)
+      : Buffer(data, data, size), from_(from) {}
+
+  const HostMemory from_;
 };
 
 }  // namespace kiln

@@ -23,6 +23,7 @@ Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
     tree_options.names = tree.names;
     tree_options.budget = options.budget;
     tree_options.executor = options.executor;
+    tree_options.memory = options.memory;
     Result<std::unique_ptr<Tree>> made = Tree::Make(tree.shape, std::move(tree_options));
     if (!made.ok()) return made.error();
     world->trees_.push_back(*std::move(made));

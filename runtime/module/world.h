@@ -25,6 +25,7 @@ struct WorldOptions {
   Executor* executor = nullptr;          // of loops over trees; null: the process's pool
   std::shared_ptr<MemoryBudget> budget;  // of trees; null: no limit
   uint64_t seed = 0;                     // of random numbers
+  HostMemory memory;                     // of trees; none: the system's
 };
 
 class World {

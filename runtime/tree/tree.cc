@@ -27,7 +27,9 @@ uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
 // ---- TreeState
 
 TreeState::TreeState(TreeShape shape, TreeOptions options)
-    : shape(std::move(shape)), options(std::move(options)), arena(this->options.budget.get()) {
+    : shape(std::move(shape)),
+      options(std::move(options)),
+      arena(this->options.budget.get(), this->options.memory) {
   sparse.resize(this->shape.size());
   // A stack, not recursion over numbers: a node's number says nothing about its depth.
   // Parents first, whatever their numbers.
@@ -58,7 +60,7 @@ Result<> TreeState::Allocate() {
         "the root of the fields takes " + std::to_string(bytes) + " bytes; " + Taken(*budget)};
   }
   budget_bytes = budget == nullptr ? 0 : bytes;
-  Result<std::unique_ptr<RootBuffer>> container = RootBuffer::Allocate(bytes);
+  Result<std::unique_ptr<RootBuffer>> container = RootBuffer::Allocate(bytes, options.memory);
   if (!container.ok()) return container.error();
   root = *std::move(container);
   // Two stand-ins per sparse node: reads of inactive cells get `ambient`, which stays zero, and
@@ -67,7 +69,7 @@ Result<> TreeState::Allocate() {
   for (const auto& node : sparse) {
     if (node != nullptr) room += 2 * RoomFor(node->cell_bytes);
   }
-  Result<std::unique_ptr<RootBuffer>> cells = RootBuffer::Allocate(room);
+  Result<std::unique_ptr<RootBuffer>> cells = RootBuffer::Allocate(room, options.memory);
   if (!cells.ok()) return cells.error();
   stand_ins = *std::move(cells);
   uint8_t* next = stand_ins->data();

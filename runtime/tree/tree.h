@@ -23,6 +23,7 @@
 
 #include "common/layout/tree_shape.h"
 #include "runtime/abi.h"
+#include "runtime/host_memory.h"
 #include "runtime/memory_budget.h"
 #include "runtime/result.h"
 
@@ -39,6 +40,7 @@ struct TreeOptions {
   // Runs the loops over the tree's cells, also those of launches. Outlives the tree. Null: the
   // process's pool.
   Executor* executor = nullptr;
+  HostMemory memory;  // of root and cells; none: the system's
 };
 
 enum class CellAccess {

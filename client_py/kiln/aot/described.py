@@ -29,8 +29,9 @@ class DescribedKernel:
     bound: the fields and SNodes that the kernel uses. context: the front end's, for errors.
     """
 
-    def __init__(self, kernel, args):
-        making = Making(kernel, kernel._of_leaves(tuple(args)), records=False)
+    def __init__(self, kernel, args, are_leaves=False):
+        leaves = args if are_leaves else kernel._of_leaves(tuple(args))
+        making = Making(kernel, leaves, records=False)
         making.build()
         self.context = making._ctx
         self.bound = [one for one in making.bound if not isinstance(one, ArrayGradient)]

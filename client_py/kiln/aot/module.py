@@ -92,6 +92,21 @@ class Module:
         self._kernels[name] = DescribedKernel(kernel, stand_ins(kernel, given, name))
         self._content.append(f"kernel:{name}")
 
+    def _add_called(self, called):
+        """Adds kernels for the arguments of calls, given as instance.noted has them; returns their
+        names. Other calls of a kernel of the same name are NAME[2], NAME[3], …"""
+        names = []
+        for kernel, args in called:
+            base = f"{kernel.__name__}_grad" if kernel.autodiff else kernel.__name__
+            name, number = base, 1
+            while name in self._kernels:
+                number += 1
+                name = f"{base}[{number}]"
+            self._kernels[name] = DescribedKernel(kernel, args, are_leaves=True)
+            self._content.append(f"kernel:{name}")
+            names.append(name)
+        return names
+
     def add_kernel_template(self, kernel_fn):
         """A context in which `instantiate(parameter=value, …)` adds a kernel for values of its
         ti.template() parameters, as NAME[parameter=value].
@@ -220,14 +235,15 @@ class Module:
             raise say.export_of_nothing()
         session = runtime.session()
         writer = _native.ModuleWriter(name)
-        for fields in (self._fields.values(), *[one.bound for one in self._kernels.values()]):
+        kernels = {**self._kernels, **self._access_kernels()}
+        for fields in (self._fields.values(), *[one.bound for one in kernels.values()]):
             for field in fields:
                 _add_trees(writer, field)
         for key, field in self._fields.items():
             gradient = f"{key}.grad" if f"{key}.grad" in self._fields else ""
             places = [(place._builder._tree, place._index) for place in field._places]
             writer.add_field(key, field._storage, places, gradient)
-        for key, one in sorted(self._kernels.items()):
+        for key, one in sorted(kernels.items()):
             writer.add_kernel(key, one.unit, one.params, one.results, one.sources)
         try:
             writer.compile(session, self._targets, self._glibc)
@@ -238,13 +254,24 @@ class Module:
         if diagnostics is not None:
             from ..frontend.report import raise_diagnostics
 
-            raise_diagnostics(diagnostics, self._kernels[writer.failed].context)
+            raise_diagnostics(diagnostics, kernels[writer.failed].context)
         for key, (params, launches) in self._graphs.items():
             writer.add_graph(key, params, launches)
         writer.add_fact("kiln", _native.version())
         writer.add_fact("compiler", session.compiler.hex())
         writer.add_fact("program", os.path.basename(sys.argv[0] or ""))
         return writer.link(session, is_static)
+
+
+    def _access_kernels(self):
+        """For quantised fields: their numbers have no address, so kernels read and write them."""
+        made = {}
+        for name, field in self._fields.items():
+            if field._is_quantised():
+                from .access import access_kernels
+
+                made.update(access_kernels(name, field))
+        return made
 
 
 class _KernelTemplate:

@@ -107,6 +107,13 @@ typedef struct kiln_context_options {
   /* What happened, for a log; NULL: nothing is told. */
   void (*log)(void* self, const char* text);
   void* log_self;
+  /* Memory for the fields of the context's worlds; NULL: the system's. Both or neither; from any
+   * thread, several at a time, sparse cells also during launches. `allocate` returns memory of any
+   * content at a multiple of `alignment`, or NULL, which fails the call or launch; `release` gets
+   * it back with the same size. */
+  void* (*allocate)(void* self, size_t bytes, size_t alignment);
+  void (*release)(void* self, void* data, size_t bytes);
+  void* memory_self;
 } kiln_context_options;
 
 /* NULL options: the defaults above. */
@@ -381,7 +388,8 @@ typedef struct kiln_view {
 KILN_EXPORT kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view);
 
 /* Copy all elements to or from an array in C order of `bytes` bytes, which must be the field's.
- * Inactive cells read as zeros, and writes skip them. */
+ * Inactive cells read as zeros, and writes skip them. Quantised numbers are converted, as kernels
+ * do; KILN_UNIMPLEMENTED for modules of exports that did not provide for it. */
 KILN_EXPORT kiln_status kiln_field_read(kiln_world* world, const char* name, void* array,
                                         size_t bytes);
 KILN_EXPORT kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array,

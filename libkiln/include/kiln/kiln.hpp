@@ -438,6 +438,10 @@ struct ContextOptions {
   detail::Callable<void(std::string_view)> print;
   /* What happened, for a log. */
   detail::Callable<void(std::string_view)> log;
+  /* Memory for fields, of any content, at a multiple of the alignment; NULL fails the call. Empty:
+   * the system's. Both or neither. */
+  detail::Callable<void*(std::size_t bytes, std::size_t alignment)> allocate;
+  detail::Callable<void(void* data, std::size_t bytes)> release;
 };
 
 namespace detail {
@@ -464,6 +468,17 @@ struct ContextHandle {
       made.log_self = this;
       made.log = [](void* self, const char* text) noexcept {
         static_cast<ContextHandle*>(self)->options.log(text);
+      };
+    }
+    made.memory_self = this;
+    if (options.allocate) {
+      made.allocate = [](void* self, std::size_t bytes, std::size_t alignment) noexcept {
+        return static_cast<ContextHandle*>(self)->options.allocate(bytes, alignment);
+      };
+    }
+    if (options.release) {
+      made.release = [](void* self, void* data, std::size_t bytes) noexcept {
+        static_cast<ContextHandle*>(self)->options.release(data, bytes);
       };
     }
     return kiln_context_new(&made, &raw);

@@ -147,7 +147,9 @@ def sparse_and_quantised(show):
         m.activate(3)
         show(m.total(), m.world().total(), numbers(m.s))
         show(m.pack())
-        show.error(lambda: m.q.to_numpy())
+        show(numbers(m.q), sorted(m.kernels))
+        m.q.from_numpy([-3, 7, 0, 15])
+        show(numbers(m.q), numbers(m.world().q))
 
 
 @case(differs=AHEAD)
@@ -366,6 +368,11 @@ def misused_modules(show):
             with open(f"{name}.kiln", "wb") as file:
                 file.write(data)
             show.error(lambda name=name: ti.aot.load(f"{name}.kiln"))
+        with open("keys", "w") as file:
+            file.write(f"builders:{'A' * 43}=\n")
+        os.chmod("keys", 0o600)
+        show.error(lambda: ti.aot.load("m.kiln", trusted="keys"))
+        show.error(lambda: ti.aot.load("m.kiln", trusted=[]))
 
 
 # The system's loader takes a path that it knows for the same library.

@@ -4,6 +4,7 @@
 #define KILN_TESTS_SDK_MODULES_RUN_H_
 
 #include <stdio.h>
+#include <string.h>
 
 #include "kiln/kiln.h"
 
@@ -64,7 +65,8 @@ static int run(kiln_module* module) {
   CHECK(kiln_graph_run(kiln_module_graph(module, "twice"), world, named, 2, NULL));
   printf("twice %d\n", numbers[2]);
 
-  kiln_launch_options options = {0};
+  kiln_launch_options options;
+  memset(&options, 0, sizeof options);
   options.size = sizeof options;
   options.print = print_text;
   options.print_self = stdout;
