@@ -131,6 +131,37 @@ def test_pkg_config_and_a_foreign_protobuf(kiln, prefix, tmp_path):
     assert says(kiln, program) == "7 no-module.kiln: No such file or directory\n" + SAID
 
 
+@pytest.mark.parametrize("first", ["python", "c++"])
+def test_two_kilns_in_one_process(kiln, prefix, tmp_path, first):
+    """The Python module, and a library of the application that writes kernels in C++."""
+    flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lkiln-compile", f"-Wl,-rpath,{prefix}/lib"]
+    library = tmp_path / "libkernels.so"
+    run("g++", "-std=c++17", "-shared", "-fPIC", CONSUMER / "main.cc", *flags, "-o", library)
+    program = tmp_path / "both.py"
+    load = f"import ctypes\nlibrary = ctypes.CDLL({str(library)!r})\n"
+    program.write_text(f"""{load if first == "c++" else ""}
+import kiln as ti
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=4)
+@ti.kernel
+def total() -> ti.f32:
+    s = 0.0
+    for i in x:
+        x[i] = i
+        s += x[i]
+    return s
+print(total(), flush=True)
+{load if first == "python" else ""}
+library.main()
+@ti.kernel
+def again() -> ti.f32:
+    return x[3] + 1
+print(again())
+""")
+    # C and Python write to the pipe at times of their own.
+    assert sorted(kiln("python", program).stdout.splitlines()) == ["4.0", "6.0", SAID.strip()]
+
+
 def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
     program = tmp_path / "mistakes"
     flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lkiln-compile", f"-Wl,-rpath,{prefix}/lib"]
