@@ -3,11 +3,15 @@
     ./kiln python bench/modules.py --taichi-python PYTHON --docs
 
 A launch multiplies 16 numbers, once with checked arguments and once with slots; the loop alone is
-shown, too. Opening includes the context (Taichi's: runtime), which a program makes once.
+shown, too. Kiln runs it on the calling thread, whose processor time is shown; of Taichi, the time
+that passes. Opening includes the context (Taichi's: runtime), which a program makes once.
+
+A second table has the processor time in which g++ parses the headers.
 """
 
 import os
 import pathlib
+import resource
 import subprocess
 import tempfile
 
@@ -16,6 +20,7 @@ import harness
 BENCH = harness.ROOT / "bench"
 PROGRAM = str(BENCH / "modules_program.py")
 GOALS = {"open": 0.5e-3, "checked": 100e-9, "slots": 30e-9}  # seconds; slots: beyond the loop
+PARSE_GOALS = {"kiln/kiln.hpp": 0.3, "kiln/dsl.hpp": 0.6}  # seconds
 FLAGS = ["-O2", "-Wall", "-Werror"]
 
 
@@ -85,6 +90,25 @@ def rows(figures, sizes):
     yield ["the loop in C", "–", f"{kiln['loop in C'] * 1e9:.0f}", "–", "–"]
 
 
+def parse_seconds(folder, header, rounds):
+    """The least processor time of g++ for a file that includes the header, as C++17."""
+    source = pathlib.Path(folder) / "parse.cc"
+    source.write_text(f"#include <{header}>\n")
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{folder}/package/include", str(source)]
+    times = []
+    for _ in range(rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def as_markdown(header, lines):
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
 def main():
     options = harness.parser(__doc__.splitlines()[0], docs=True, rounds=9).parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -93,12 +117,21 @@ def main():
         if options.taichi_python:
             peers["taichi"], sizes["taichi"] = taichi_side(folder, options.taichi_python)
         figures = harness.interleave(options.rounds, peers)
+        parsed = {name: parse_seconds(folder, name, options.rounds) for name in PARSE_GOALS}
     header = ["", "open 20 kernels, ms", "checked launch, ns", "by slots, ns", "library, MB"]
     found = list(rows(figures, sizes))
     harness.table("Modules in a C program", header, found)
+    parse_header = ["header", "s to parse", "goal"]
+    rows_of_headers = [
+        [name, f"{seconds:.2f}", f"{PARSE_GOALS[name]:.1f}, "
+         f"{harness.budget(seconds, PARSE_GOALS[name])}"]
+        for name, seconds in parsed.items()
+    ]
+    harness.table("Headers", parse_header, rows_of_headers)
     if options.docs:
-        lines = [header, ["---"] * len(header), *found]
-        harness.write_docs("modules", "\n".join("| " + " | ".join(line) + " |" for line in lines))
+        tables = [(header, found), (parse_header, rows_of_headers)]
+        harness.write_docs("modules", "\n\n".join(as_markdown(*table) for table in tables))
+    figures["kiln"]["parse"] = parsed
     for side, size in sizes.items():
         figures[side]["library bytes"] = size
     harness.save("modules", figures, options.json)

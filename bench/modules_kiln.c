@@ -35,23 +35,23 @@ int main(int argc, char** argv) {
   } half = {factor};
   double checked[kRounds], by_slots[kRounds], c[kRounds];
   for (int round = 0; round < kRounds; ++round) {
-    double begin = now();
+    double begin = processor_now();
     for (int i = 0; i < kLaunches; ++i) {
       check(kiln_launch(kernels[0], NULL, args, 2, NULL, NULL));
     }
-    checked[round] = (now() - begin) / kLaunches;
-    begin = now();
+    checked[round] = (processor_now() - begin) / kLaunches;
+    begin = processor_now();
     for (int i = 0; i < kLaunches; ++i) {
       uint64_t slots[3] = {(uint64_t)(uintptr_t)data, kElements, half.bits};
       check(kiln_launch_slots(kernels[0], NULL, slots, NULL, NULL));
     }
-    by_slots[round] = (now() - begin) / kLaunches;
-    begin = now();
+    by_slots[round] = (processor_now() - begin) / kLaunches;
+    begin = processor_now();
     for (int i = 0; i < kLaunches; ++i) { /* the loop itself, as a C function */
       for (int e = 0; e < kElements; ++e) data[e] = data[e] * factor;
       __asm__ volatile("" : : "r"(data) : "memory");
     }
-    c[round] = (now() - begin) / kLaunches;
+    c[round] = (processor_now() - begin) / kLaunches;
   }
   printf("{\"open\": %.9f, \"checked\": %.12f, \"slots\": %.12f, \"loop in C\": %.12f}\n", opened,
          median(checked), median(by_slots), median(c));

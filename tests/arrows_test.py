@@ -126,7 +126,8 @@ LATE_FROM_OUTSIDE = frozenset(
 # command, and may import anything when it runs.
 LATE = {
     "ad.ahead": "ad.background",
-    "aot.module": "frontend.report",
+    "aot.load": "aot.signed",
+    "aot.module": "aot.access frontend.report",
     "arguments": "frontend.pack frontend.triplets",
     "compat.lang": "compat",
     "compat.lang.impl": "compat data.snode ops",

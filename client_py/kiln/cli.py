@@ -39,11 +39,14 @@ COMMANDS = {
     "export": [
         ("program.py [-o FILE.kiln]", "run a program; write the kernels that it marks as a module"),
         ("--target LEVEL,… --glibc 2.N …", "for these levels of x86-64; for systems that old"),
-        ("--header FILE.hpp -o FILE.kiln …", "also a C++ function for each kernel; FILE.h: a C one"),
+        ("--header FILE.hpp -o FILE.kiln …", "also a C++ function for each kernel; .h: a C one"),
         ("--static libNAME.a [--name NAME] …", "to be linked into programs; also --json"),
+        ("--called …", "also unmarked kernels, as the program has called them"),
+        ("--sign SECRET …", "also FILE.kiln.sig, the signature of a key of `kiln key new`"),
     ],
     "module": [
         ("show FILE | check FILE", "show a module's kernels and fields; read and load all of it"),
+        ("check FILE --signed | --keys FILE", "if a key that the user or FILE trusts signed it"),
         ("diff OLD NEW", "what callers notice; status 1 if it breaks them; all take --json"),
     ],
     "python": [("[arguments]", "start a Python in which `import kiln` works")],

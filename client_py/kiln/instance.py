@@ -36,8 +36,14 @@ def _make_lock():
 os.register_at_fork(after_in_child=_make_lock)
 
 
+# (kernel, the arguments of its leaves) of each instance that is made; None: they are not noted.
+noted = None
+
+
 def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
+    if noted is not None:
+        noted.append((kernel, args))
     making = Making(kernel, args)
     found = making.instance, making.bound
     if not making.is_done or warm_records.is_checking():

@@ -1,20 +1,27 @@
-// The cache directory, bundles and keys, for the `kiln cache` and `kiln key` commands.
+// The cache directory, bundles and keys, for the `kiln cache` and `kiln key` commands, and the
+// signatures of modules.
 #include "client_py/native/cache_binding.h"
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "client_cpp/cache_files.h"
 #include "client_py/native/status_error.h"
 #include "common/artifact/signature.h"
 #include "common/artifact/target_proto.h"
 #include "common/artifact/user_keys.h"
+#include "common/base/digest.h"
 #include "common/home/home.h"
 
 namespace py = pybind11;
@@ -69,6 +76,41 @@ TrustedKeys KeysOf(const std::string& home, const std::vector<std::string>& file
 std::optional<SigningKey> SecretKey(const std::string& file) {
   if (file.empty()) return std::nullopt;
   return ValueOrRaise(SigningKey::ReadFile(file));
+}
+
+// ---- Signatures of modules: a file of one line, "kiln-module-signature 1 ID BASE64".
+
+constexpr char kSignatureOfModule[] = "kiln-module-signature 1 ";
+
+// What is signed. The head keeps it from being the message of any other signature.
+std::string MessageOf(const py::bytes& module) {
+  return absl::StrCat("kiln module 1\n", Sha256Of(std::string(module)).Hex());
+}
+
+std::string SignModule(const py::bytes& module, const std::string& key_file) {
+  const SigningKey key = ValueOrRaise(SigningKey::ReadFile(key_file));
+  const Signature made = key.Sign(MessageOf(module));
+  const absl::string_view bytes(reinterpret_cast<const char*>(made.data()), made.size());
+  return absl::StrCat(kSignatureOfModule, HexOf(key.public_key().id()), " ",
+                      absl::Base64Escape(bytes), "\n");
+}
+
+// Why no trusted key vouches for the module; "" if one does.
+std::string DistrustOfModule(const py::bytes& module, const std::string& line,
+                             const std::string& home, const std::vector<std::string>& key_files) {
+  absl::string_view rest = absl::StripAsciiWhitespace(line);
+  std::string bytes;
+  KeyId id = 0;
+  Signature signature;
+  const bool is_signature = absl::ConsumePrefix(&rest, kSignatureOfModule);
+  const std::vector<std::string> parts = absl::StrSplit(rest, ' ');
+  if (!is_signature || parts.size() != 2 || !absl::SimpleHexAtoi(parts[0], &id) ||
+      !absl::Base64Unescape(parts[1], &bytes) || bytes.size() != signature.size()) {
+    return "its signature is damaged";
+  }
+  std::copy(bytes.begin(), bytes.end(), signature.begin());
+  const TrustedKeys keys = KeysOf(home, key_files);
+  return std::string(keys.Check(MessageOf(module), id, signature).message());
 }
 
 // For each file: (what is wrong or "", whether only the signature is wrong).
@@ -149,6 +191,9 @@ void BindCache(py::module_& m) {
   m.def("public_key", [](const std::string& file) {
     return ValueOrRaise(SigningKey::ReadFile(file)).public_key().Text();
   });
+  m.def("sign_module", &SignModule, py::arg("module"), py::arg("signing_key_file"));
+  m.def("distrust_of_module", &DistrustOfModule, py::arg("module"), py::arg("signature"),
+        py::arg("home"), py::arg("key_files"));
   // The file to which keys are added, and all files with trusted keys.
   m.def("key_file_to_change", [](const std::string& home) {
     return ValueOrRaise(UserKeyFileToChange(ValueOrRaise(Home::Find(home))));

@@ -58,6 +58,13 @@ std::shared_ptr<LoadedModule> Open(const std::string& path) {
   return made;
 }
 
+std::shared_ptr<LoadedModule> OpenBytes(const py::bytes& bytes) {
+  auto made = std::make_shared<LoadedModule>();
+  const std::string_view data = bytes;
+  Check(kiln_module_open_bytes(Context(), data.data(), data.size(), nullptr, &made->module));
+  return made;
+}
+
 std::shared_ptr<LoadedWorld> MakeWorld(const std::shared_ptr<LoadedModule>& of, uint64_t seed) {
   auto made = std::make_shared<LoadedWorld>();
   made->of = of;
@@ -458,6 +465,7 @@ void BindModule(py::module_& m) {
   m.def("module_types", &TypesOf, py::arg("path"));
   m.def("describe_module", &Describe, py::arg("path"));
   py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")
+      .def(py::init(&OpenBytes), py::arg("bytes"))
       .def(py::init(&Open), py::arg("path"))
       .def_property_readonly("name",
                              [](const LoadedModule& of) { return kiln_module_name(of.module); })

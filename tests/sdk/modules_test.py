@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import subprocess
 
 import pytest
 
@@ -187,6 +188,126 @@ def test_many_worlds_and_other_threads(sim, package, tmp_path):
 def test_prepared_launches_neither_allocate_nor_lock(sim, package, tmp_path):
     program = build(package, tmp_path, "prepared.cc", "-ldl", "-lpthread")
     assert run(program, sim.module, env=BARE) == "0 allocations, 0 locks\n"
+
+
+def test_kernels_that_were_called(tmp_path):
+    """`kiln export --called` of a program of Taichi's that knows nothing of modules."""
+    source = tmp_path / "app.py"
+    source.write_text("""
+import numpy as np
+import taichi as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, shape=4, needs_grad=True)
+loss = ti.field(ti.f32, shape=(), needs_grad=True)
+
+@ti.data_oriented
+class App:
+    @ti.kernel
+    def scale(self, k: ti.f32):
+        for i in x:
+            x[i] *= k
+
+@ti.kernel
+def copy(to: ti.types.ndarray(), of: ti.template()):
+    for i in of:
+        to[i] = of[i]
+
+@ti.kernel
+def square():
+    for i in x:
+        loss[None] += x[i] ** 2
+
+x.fill(3)
+App().scale(2.0)
+copy(np.zeros(4, np.float32), x)
+copy(np.zeros(4, np.float64), x)
+loss.grad[None] = 1
+square()
+square.grad()
+""")
+    module = tmp_path / "app.kiln"
+    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home")}
+    for _ in range(2):  # also a program with warm records
+        run(KILN, "export", "--called", source, "-o", module, env=environment)
+    program = f"""
+import numpy as np
+import kiln as ti
+m = ti.aot.load({str(module)!r})
+print(sorted(m.kernels))
+m.x.from_numpy(np.full(4, 3, np.float32))
+m.scale(2.0)
+to = np.zeros(4)
+m["copy[2]"](to)
+m["loss.grad"].from_numpy(1.0)
+m.square_grad()
+print(to[3], m["x.grad"].to_numpy()[0])
+"""
+    told = run(KILN, "python", "-c", program, env=environment).splitlines()
+    assert told == ["['copy', 'copy[2]', 'scale', 'square', 'square_grad']", "6.0 12.0"]
+    run(KILN, "stop", env=environment)
+
+
+def test_signed_modules(sim, other_module, tmp_path):
+    """`kiln export --sign`; a signature of another key, or of another file, vouches for nothing."""
+    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home")}
+
+    def kiln(*command, check=True):
+        return run(KILN, *command, env=environment, check=check)
+
+    public = {}
+    for name in ("own", "other"):
+        public[name] = tmp_path / f"{name}.public"
+        public[name].write_text(kiln("key", "new", name, tmp_path / f"{name}.secret"))
+    source = other_module.parent / "other.py"
+    module = tmp_path / "other.kiln"
+    kiln("export", source, "-o", module, "--sign", tmp_path / "own.secret")
+    signature = tmp_path / "other.kiln.sig"
+    assert module.read_bytes() == other_module.read_bytes(), "the signature is another file"
+
+    def load(path, key):
+        code = "import sys, kiln as ti; ti.aot.load(sys.argv[1], trusted=sys.argv[2]).other()"
+        command = [KILN, "python", "-c", code, str(path), str(public[key])]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    def refusals(path, key):
+        """What `kiln module check` and ti.aot.load say."""
+        command = [KILN, "module", "check", path, "--keys", public[key]]
+        checked = subprocess.run(command, env=environment, capture_output=True, text=True)
+        loaded = load(path, key)
+        assert (checked.returncode == 0) == (loaded.returncode == 0)
+        said = loaded.stderr.strip().splitlines()[-1:] or [""]
+        prefix = f"PermissionError: {path}: no trusted key vouches for it: "
+        assert not said[0] or said[0].startswith(prefix), loaded.stderr
+        told = checked.stderr.strip().removeprefix("kiln: ")
+        assert told == said[0].removeprefix("PermissionError: ")
+        return said[0].removeprefix(prefix)
+
+    assert refusals(module, "own") == ""
+    assert "trust" in refusals(module, "other")
+    assert refusals(other_module, "own") == "it is not signed: there is no other.kiln.sig"
+    line = signature.read_text()
+    changed = tmp_path / "changed.kiln"
+    changed.write_bytes(sim.module.read_bytes())
+    (tmp_path / "changed.kiln.sig").write_text(line)
+    assert "signature" in refusals(changed, "own")
+    for damaged in ("", line[:40], line.replace(" 1 ", " 2 "), line[:-10] + line[-2:], "\xff" * 9):
+        signature.write_text(damaged)
+        assert refusals(module, "own") == "its signature is damaged", damaged
+    kiln("stop")
+
+
+def test_memory_of_the_program(sim, package, tmp_path):
+    """The fields' memory is the program's, whatever was in it, and comes back; sparse cells too."""
+    program = build(package, tmp_path, "memory.cc", "-std=c++17")
+    told = run(program, sim.module, env=BARE)
+    assert told == sim.printed + "none is left: kernel 'burn': out of memory\nall came back\n"
+
+
+def test_mistakes_of_programs_are_explained(sim, package, tmp_path):
+    """One line for each wrong call: the code, the thing, what was expected and what was given."""
+    program = build(package, tmp_path, "mistakes.c", "-std=c11")
+    assert run(program, sim.module, GOLDEN[0], env=BARE) == (SOURCES / "mistakes.txt").read_text()
 
 
 def test_module_exports_one_symbol_and_needs_no_relocation(sim):

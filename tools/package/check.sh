@@ -113,12 +113,30 @@ int main(void) {
   return 0;
 }
 END
+  cat >"$work/kernel.cc" <<'END'
+#include <cstdio>
+#include <kiln/dsl.hpp>
+#include <vector>
+
+using namespace kiln::dsl;
+
+int main() {
+  Kernel saxpy("saxpy", [](Array<float, 1> x, Array<float, 1> y, Value<float> a) {
+    ForEach(x, [&](Int i) { y[i] = a * x[i] + y[i]; });
+  });
+  std::vector<float> xs(1000, 3), ys(1000, 2);
+  saxpy(xs, ys, 2.0f);
+  std::printf("%.1f\n", ys[999]);
+}
+END
   cat >"$work/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(check LANGUAGES CXX)
 find_package(kiln 1.0 REQUIRED)
 add_executable(main_cmake main.cc)
 target_link_libraries(main_cmake PRIVATE kiln::kiln)
+add_executable(kernel_cmake kernel.cc)
+target_link_libraries(kernel_cmake PRIVATE kiln::compile)
 END
 }
 
@@ -161,6 +179,10 @@ from_other_languages() {
     cmake --build build >>"$work/said" 2>&1 || fail "CMake: $(cat "$work/said")"
   [ "$(clean build/main_cmake)" = 128.0 ] || fail "the module from C++"
   passed "the module runs from C, and from C++ with CMake"
+  clean c++ -std=c++17 kernel.cc "${flags[@]}" -lkiln-compile \
+    "-Wl,-rpath,$(clean "$kiln" config --prefix)/lib" -o kernel
+  [ "$(clean ./kernel)" = 8.0 ] && [ "$(clean build/kernel_cmake)" = 8.0 ] || fail "a kernel of C++"
+  passed "a kernel written in C++ runs"
 }
 
 module_runs() {
@@ -185,11 +207,12 @@ in_chroot() {
   mmdebstrap --variant=minbase --include=python3,python3-venv bookworm "$tree" \
     "${KILN_DEBIAN:-http://deb.debian.org/debian}" >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
   mkdir -p "$tree/check"
-  cp "$work"/wheels/*.whl first.py load.py sim.kiln main_c "$tree/check/"
+  cp "$work"/wheels/*.whl first.py load.py mpm88.py sim.kiln main_c "$tree/check/"
   cp "$root/tools/package/check_inside.sh" "$tree/check/"
   unshare --net --pid --fork --mount-proc="$tree/proc" chroot "$tree" \
     env -i HOME=/root PATH=/usr/bin:/bin bash /check/check_inside.sh || fail "in the chroot"
-  passed "a chroot without a network: kernels and the module run"
+  passed "a chroot without a network: the first picture after $(cat "$tree/check/seconds") s;" \
+    "kernels and the module run"
 }
 
 mkdir "$work/wheels"

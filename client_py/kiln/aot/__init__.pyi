@@ -162,12 +162,14 @@ def export_as(name: Any, *, template_types: Any = None) -> Any:
             for i in a:
                 a[i] = k
     """
-def load(path: Any, seed: Any = 0) -> Any:
+def load(path: Any, seed: Any = 0, trusted: Any = None) -> Any:
     """Loads a module that `kiln export` or ti.aot.Module wrote.
 
     path: the file, or the directory that Module.save made. seed: of the random numbers of its
-    kernels. Needs neither ti.init nor a daemon. Raises OSError if the file cannot be read,
-    ValueError if it is damaged or no module, RuntimeError if it does not fit this machine.
+    kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
+    one of them (`kiln export --sign`). Needs neither ti.init nor a daemon. Raises OSError if the
+    file cannot be read, ValueError if it is damaged or no module, RuntimeError if it does not fit
+    this machine, PermissionError if no trusted key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):

@@ -16,12 +16,14 @@ _EXCEPTIONS = {
 }
 
 
-def load(path, seed=0):
+def load(path, seed=0, trusted=None):
     """Loads a module that `kiln export` or ti.aot.Module wrote.
 
     path: the file, or the directory that Module.save made. seed: of the random numbers of its
-    kernels. Needs neither ti.init nor a daemon. Raises OSError if the file cannot be read,
-    ValueError if it is damaged or no module, RuntimeError if it does not fit this machine.
+    kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
+    one of them (`kiln export --sign`). Needs neither ti.init nor a daemon. Raises OSError if the
+    file cannot be read, ValueError if it is damaged or no module, RuntimeError if it does not fit
+    this machine, PermissionError if no trusted key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):
@@ -39,6 +41,11 @@ def load(path, seed=0):
     path = os.fspath(path)
     if os.path.isdir(path):
         path = os.path.join(path, "module.kiln")
+    if trusted is not None:
+        from .signed import trusted_bytes
+
+        # What was checked is what is loaded, whatever happens to the file meanwhile.
+        return LoadedModule(_checked(_native.LoadedModule, trusted_bytes(path, trusted)), seed)
     return LoadedModule(_checked(_native.LoadedModule, path), seed)
 
 

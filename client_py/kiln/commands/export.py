@@ -13,6 +13,8 @@ _OPTIONS = {
     "--name": "",
     "--static": "",
     "--header": "",
+    "--sign": "",
+    "--called": False,
     "--json": False,
 }
 
@@ -36,12 +38,20 @@ def main(argv):
     if not output and not options["static"]:
         output = os.path.splitext(os.path.basename(program.name))[0] + ".kiln"
     # The program may change the current folder.
-    output, static, header = (
-        path and os.path.abspath(path) for path in (output, options["static"], options["header"])
+    output, static, header, key = (
+        path and os.path.abspath(path)
+        for path in (output, options["static"], options["header"], options["sign"])
     )
+    signature = ""
+    if key and not output:
+        raise BadOption("--sign signs the module of --output: name both")
     if header and not output:
         raise BadOption("--header describes the module of --output: name both")
     compat.install()
+    if options["called"]:
+        from .. import instance
+
+        instance.noted = []
     status = execute(program, argv)
     if status:
         return status
@@ -52,11 +62,16 @@ def main(argv):
             made.module.export(path, options["name"] or None, is_static=path == static)
         if header:
             _write_header(output, header)
+        if options["sign"]:
+            from ..aot.signed import sign
+
+            signature = sign(output, key)
     except BrokenPipeError:
         raise
     except Exception as error:  # the errors of the compiler and of the program's kernels, too
         return failure(error)
-    return made.say([path for path in (output, static, header) if path], options["json"])
+    paths = (output, static, header, signature)
+    return made.say([path for path in paths if path], options["json"])
 
 
 def _write_header(module, path):
@@ -78,6 +93,12 @@ def _glibc(text):
     return int(minor)
 
 
+def _is_of_program(call):
+    """Whether a kernel is the program's, and not one of ours, which fills fields and the like."""
+    kernel, _ = call
+    return not kernel.__module__.startswith("kiln.")
+
+
 class _Export:
     """The module of a program that ran."""
 
@@ -89,6 +110,7 @@ class _Export:
 
     def add_all(self, variables):
         """Adds the marked kernels, and the fields and graphs that variables of the program name."""
+        from .. import instance
         from ..aot.marked import marked
         from ..data.field import AnyField
         from ..graph import Graph
@@ -99,6 +121,9 @@ class _Export:
             elif isinstance(value, Graph):
                 self.module.add_graph(name, value)
                 self.names.append(name)
+        if instance.noted is not None:
+            called, instance.noted = instance.noted, None
+            self.names += self.module._add_called(filter(_is_of_program, called))
         for name, kernel, template_types in marked:
             self.module.add_kernel(kernel, template_types, name)
             self.names.append(name)

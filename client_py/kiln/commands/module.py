@@ -1,6 +1,6 @@
 """`kiln module`: shows, checks and compares modules."""
 
-from .common import failure, print_json, size
+from .common import failure, home, print_json, size
 from .options import action, parse, words
 
 _JSON = {"--json": False}
@@ -40,11 +40,22 @@ def show(argv):
 
 
 def check(argv):
-    """`kiln module check FILE`: reads the whole file, and loads it for this machine."""
+    """`kiln module check FILE`: reads the whole file, and loads it for this machine. With --signed,
+    a key that the user trusts, or one in a file of --keys, must have signed it: nothing else is
+    loaded."""
     from .. import _native
+    from ..aot.signed import distrust
 
-    options, rest = parse(argv, _JSON)
+    options, rest = parse(argv, {**_JSON, "--signed": False, "--keys": []})
     (path,) = words(rest, "module check", "file")
+    if options["signed"] or options["keys"]:
+        try:
+            with open(path, "rb") as file:
+                why = distrust(path, file.read(), home(), options["keys"])
+        except (RuntimeError, ValueError, OSError) as error:
+            return failure(error)
+        if why:
+            return failure(f"{path}: no trusted key vouches for it: {why}")
     found = _described(path)
     loaded = _native.LoadedModule(path)
     _native.LoadedWorld(loaded, 0)

@@ -69,6 +69,8 @@ ROWS = {
         "field '{name}' of the module has the shape {shape}, the array {got}",
     ),
     "module_is_damaged": (ValueError, "{text}"),
+    "module_is_not_trusted": (PermissionError, "{path}: no trusted key vouches for it: {why}"),
     "module_kernel_failed": (TaichiAssertionError, "{text}"),
     "module_unavailable": (OSError, "{text}"),
+    "module_without_trusted_keys": (ValueError, "trusted=: no file with public keys is named"),
 }
