@@ -102,12 +102,13 @@ wheels() {
   local to=$1 client=$work/client compiler=$work/compiler
   command -v patchelf >/dev/null || fail "wheels need patchelf: apt-get install patchelf"
   build //client_py/native:_native.so //client_py/native/linalg:_linalg.so \
-    //server/daemon:kilnd //server/web_front:kilnd-web "//libkiln:libkiln.so.$major" \
-    "//client_cpp/dsl:libkiln-compile.so.$major"
+    //client_py/native/window:_window.so //server/daemon:kilnd //server/web_front:kilnd-web \
+    "//libkiln:libkiln.so.$major" "//client_cpp/dsl:libkiln-compile.so.$major"
   python_files "$client"
   mkdir -p "$client/kiln/bin" "$compiler/kiln_compiler/bin"
   copy client_py/native/_native.so "$client/kiln/_native.so"
   copy client_py/native/linalg/_linalg.so "$client/kiln/_linalg.so"
+  copy client_py/native/window/_window.so "$client/kiln/_window.so"
   copy server/daemon/kilnd "$client/kiln/bin/kilnd"
   copy server/web_front/kilnd-web "$compiler/kiln_compiler/bin/kilnd-web"
   # Wheels have no links. The library has the name by which programs load it, and linkers follow a
@@ -129,7 +130,7 @@ wheels() {
 
   local python=${KILN_PYTHON:-/usr/bin/python3} tools=$root/tools/package
   "$python" "$tools/graft.py" "$client/kiln_lang.libs" "$client/kiln/_native.so" \
-    "$client/kiln/_linalg.so" "$client/kiln/bin/kilnd" \
+    "$client/kiln/_linalg.so" "$client/kiln/_window.so" "$client/kiln/bin/kilnd" \
     "$client/kiln/sdk/lib/libkiln-compile.so.$major"
   "$python" "$tools/graft.py" "$compiler/kiln_compiler.libs" \
     "$compiler/kiln_compiler/bin/kilnd-web"

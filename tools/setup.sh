@@ -101,6 +101,7 @@ programs='
 //server/worker:kiln-worker         server/worker/kiln-worker           kiln-worker
 //client_py/native:_native.so        client_py/native/_native.so          _native.so
 //client_py/native/linalg:_linalg.so client_py/native/linalg/_linalg.so   _linalg.so
+//client_py/native/window:_window.so client_py/native/window/_window.so   _window.so
 '
 # kilnd starts these to serve other machines and browsers, and to query shared tiers.
 # shellcheck disable=SC2034

@@ -83,7 +83,7 @@ def test_missing_packages_are_named_with_the_command_to_install_them(kiln, tmp_p
 def launcher(tmp_path):
     """Runs the launcher's functions over a checkout of empty files; stdout."""
     root = tmp_path / "checkout"
-    for name in ("kilnd", "kiln-worker", "_native.so", "_linalg.so", "python"):
+    for name in ("kilnd", "kiln-worker", "_native.so", "_linalg.so", "_window.so", "python"):
         _touch(root / ".kiln" / "bin" / name)
     for name in ("WORKSPACE", ".bazelrc", "third_party/BUILD", "proto/a.proto", "common/b.h"):
         _touch(root / name)
@@ -149,7 +149,7 @@ def test_servers_are_built_for_what_uses_them(launcher, tmp_path):
         done = launcher(f'choose_binaries {command}; echo "$binaries"', **environment)
         return {line.split()[2] for line in done.stdout.splitlines() if line}
 
-    programs = {"kilnd", "kiln-worker", "_native.so", "_linalg.so"}
+    programs = {"kilnd", "kiln-worker", "_native.so", "_linalg.so", "_window.so"}
     everything = programs | {"kilnd-grpc", "kilnd-remote", "kilnd-web"}
     assert chosen("run") == chosen("cache") == chosen("run", KILN_SERVER="off") == programs
     assert chosen("build") == chosen("serve") == everything

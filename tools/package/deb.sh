@@ -13,10 +13,10 @@ maintainer="${DEBFULLNAME:-Kiln developers} <${DEBEMAIL:-kiln@localhost.localdom
 # debs FOLDER
 debs() {
   mkdir -p "$1" "$work/shlibdeps/debian"
-  build //client_py/native:_native.so //client_py/native/linalg:_linalg.so //server/daemon:kilnd \
-    //server/worker:kiln-worker //server/grpc_front:kilnd-grpc //server/remote:kilnd-remote \
-    //server/web_front:kilnd-web "//libkiln:libkiln.so.$major" \
-    "//client_cpp/dsl:libkiln-compile.so.$major"
+  build //client_py/native:_native.so //client_py/native/linalg:_linalg.so \
+    //client_py/native/window:_window.so //server/daemon:kilnd //server/worker:kiln-worker \
+    //server/grpc_front:kilnd-grpc //server/remote:kilnd-remote //server/web_front:kilnd-web \
+    "//libkiln:libkiln.so.$major" "//client_cpp/dsl:libkiln-compile.so.$major"
   # dpkg-shlibdeps reads it.
   printf 'Source: kiln\n\nPackage: kiln\nArchitecture: amd64\n' >"$work/shlibdeps/debian/control"
   library_tree "$work/libkiln1" "$work/libkiln-dev"
@@ -88,6 +88,7 @@ python_tree() {
   python_files "$packages"
   copy client_py/native/_native.so "$packages/kiln/_native.so"
   copy client_py/native/linalg/_linalg.so "$packages/kiln/_linalg.so"
+  copy client_py/native/window/_window.so "$packages/kiln/_window.so"
   chmod 644 "$packages"/kiln/*.so
   copy server/daemon/kilnd "$programs/kilnd"
   copy server/remote/kilnd-remote "$programs/kilnd-remote"
