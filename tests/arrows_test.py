@@ -34,6 +34,12 @@ def query(expression):
         ("//client_cpp/... + //client_py/...", f"{LLVM} + {GRPC}"),
         ("//client_cpp/... + //client_py/...", "//server/..."),
         ("//runtime/...", f"{LLVM} + {GRPC} + //server/..."),
+        # Windows know nothing of Kiln, and nothing but their binding knows them.
+        (
+            "//window/...",
+            "//client_cpp/... + //client_py/... + //runtime/... + //server/... + //proto/...",
+        ),
+        ("//client_py/native:_native.so + //client_cpp/...", "//window/..."),
         ("//runtime/...", "//client_cpp/... + //client_py/..."),
         # A small library for programs without protobuf and Abseil can hold the runtime.
         ("//runtime/...", "//proto/... + @debian//:absl + @debian//:protobuf"),
@@ -119,8 +125,8 @@ PACKAGE = ROOT / "client_py" / "kiln"
 # modules that would delay the first launch.
 LATE_FROM_OUTSIDE = frozenset(
     "IPython PIL _ast ast atexit builtins ctypes difflib importlib inspect io itertools json "
-    "linecache numbers numpy operator os paddle re shutil string struct sys tempfile torch types "
-    "warnings weakref zipfile".split()
+    "linecache matplotlib numbers numpy operator os paddle re shutil string struct sys tempfile "
+    "time torch types warnings weakref zipfile".split()
 )
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.
@@ -133,12 +139,11 @@ LATE = {
     "compat.lang.impl": "compat data.snode ops",
     "compat.lang.misc": "compat",
     "compat.lang.util": "compat values.matrix",
-    "compat.ui": "values.matrix",
     "explain": "commands.common",
     "frontend.call": "math",
     "frontend.source": "frontend.history",
     "func": "frontend.report",
-    "gui": "notebook picture png raster",
+    "gui": "picture raster windows.painting",
     "instance": "frontend.build frontend.companions frontend.context frontend.report "
     "frontend.trace",
     "kernel": "frontend.report printing",
@@ -152,6 +157,13 @@ LATE = {
     "types": "compat compat.absent",
     "warm.program": "warm.manifest",
     "warm.records": "frontend.report",
+    "windows.camera": "values.matrix",
+    "windows.canvas": "picture",
+    "windows.frames": "notebook picture png",
+    "windows.painting": "raster",
+    "windows.scene": "windows.display",
+    "windows.software": "raster",
+    "windows.widgets": "windows.display",
 }
 
 

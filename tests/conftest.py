@@ -9,6 +9,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Programs under test buffer what they print to a pipe, whatever the caller's shell asks for.
 os.environ.pop("PYTHONUNBUFFERED", None)
+# Windows of tests are off screen, but for those that name a display.
+for _name in ("DISPLAY", "WAYLAND_DISPLAY"):
+    os.environ.pop(_name, None)
 
 
 class Kiln:

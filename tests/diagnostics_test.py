@@ -30,6 +30,7 @@ LIBRARY = (
     "linalg/",
     "profiler/",
     "tools/",
+    "windows/",
     "warm/",  # only KILN_WARM=check raises, for a wrong record
 )
 

@@ -308,12 +308,13 @@ class FieldsBuilder:
         """
 Format: Any
 class GUI:
-    """A canvas without a window, which counts frames and can save them. The origin is at the lower
-    left; positions are in [0, 1] x [0, 1].
+    """A canvas, in a window if there is a display. The origin is at the lower left; positions are
+    in [0, 1] x [0, 1].
 
     name: the title. res: the width and height in pixels, or one number for both. background_color:
-    0xRRGGBB. show_gui, fullscreen: accepted without effect. fast_gui: see `img`. KILN_GUI_FRAMES is
-    the number of frames after which the program ends; KILN_GUI_SAVE is where frames are saved.
+    0xRRGGBB. show_gui: whether to open a window. fullscreen: whether it covers the screen.
+    fast_gui: see `img`. KILN_GUI_FRAMES is the number of frames after which the program ends;
+    KILN_GUI_SAVE is where frames are saved.
 
         gui = ti.GUI("disc", res=(64, 32), background_color=0x112233)
         gui.circle((0.5, 0.5), color=0xFFFFFF, radius=10)
@@ -370,7 +371,7 @@ class GUI:
         """
     background_color: Any
     def button(self, text: Any, event_name: Any = None) -> Any:
-        """Makes a button. Returns the name of the event for pressing it.
+        """Makes a button. Returns the name of the event for pressing it: a PRESS whose key it is.
 
         text: its caption. event_name: the name of the event; by default derived from `text`.
         """
@@ -415,26 +416,32 @@ class GUI:
         key: its name. default: the value if the variable is not set.
         """
     def get_cursor_pos(self) -> Any:
-        """The position of the mouse, always (0.0, 0.0) without a display."""
+        """The position of the mouse in [0, 1] x [0, 1]; (0.0, 0.0) without a display."""
     def get_event(self, *wanted: Any) -> Any:
         """Whether a matching event happened; if so, `self.event` is that event.
 
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """
     def get_events(self, *wanted: Any) -> Any:
-        """The events that match.
+        """The events that match; others are dropped, but for the Escape that ends a program.
 
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """
     def get_image(self) -> Any:
         """The picture on the canvas: float32 (width, height, 4)."""
     def get_key_event(self) -> Any:
-        """The next event. Without one it ends the program, because no key can be pressed."""
+        """The next event; waits for one. Without a display it ends the program instead of waiting,
+        because no key can be pressed.
+        """
     def has_key_event(self) -> Any:
         """Whether `get_key_event` has an event to return."""
     img: Any
     def is_pressed(self, *keys: Any) -> Any:
-        """Whether any of the keys is held down; "Shift" means either shift key."""
+        """Whether any of the keys or buttons of the mouse is held down; "Shift" means either shift
+        key.
+
+        keys: names such as "a", `GUI.UP` or `GUI.LMB`.
+        """
     key_pressed: Any
     def label(self, text: Any) -> Any:
         """Makes a label that shows the number `.value`.
@@ -479,7 +486,7 @@ class GUI:
         file: the path under which to save the frame.
         """
     def slider(self, text: Any, minimum: Any, maximum: Any, step: Any = 1) -> Any:
-        """Makes a slider. Its `.value` only changes if the program sets it.
+        """Makes a slider. Its `.value` changes if the user moves it, or if the program sets it.
 
         text: its caption. minimum, maximum: the range; the initial value is `minimum`. step: the
         distance between values.

@@ -1,35 +1,27 @@
-"""`ti.GUI` without a window: a software canvas that counts frames and saves PNG files.
+"""`ti.GUI`: a canvas that is drawn by NumPy, and shown in a window if there is a display.
 
-There is no display and no input, so environment variables end a program's frame loop:
-  KILN_GUI_FRAMES=n       after n frames `running` is false and Escape is reported; a program that
-                          checks neither is ended by SystemExit after n more frames
-  KILN_GUI_SAVE=file.png  saves the last frame; a directory or a pattern such as `out/%05d.png`
-                          saves every frame; `file.apng` is a moving picture of all frames
-Drawing calls are only recorded, and carried out when a picture is needed (`show(file)`,
-`get_image`, saving). A program that needs none only pays for copies of the arrays that it draws.
-In a notebook, frames are shown in the output of the cell (notebook.py).
-This module uses nothing of fields except `to_numpy`, so it also works with other implementations of
-the language.
+Drawing calls are only recorded. They are carried out by NumPy when a picture is needed
+(`show(file)`, `get_image`, saving, a notebook), and by OpenGL on the screen. A program that needs
+no picture only pays for copies of the arrays that it draws.
+windows/frames.py has the environment variables that end a program and save its frames.
+Drawing uses nothing of fields except `to_numpy`, so it also works with other implementations of the
+language.
 """
 
-import builtins
 import os
-import sys
 
-from . import events
-
-# Tools add functions here to observe what a program draws. They are called before each image and
-# each set of circles as observer(gui, kind, arrays); `arrays` maps names to arrays and numbers.
-observers = []
+from .windows import display
+from .windows.frames import Frames, observers, save  # noqa: F401  (tools add observers)
 
 
 class GUI:
-    """A canvas without a window, which counts frames and can save them. The origin is at the lower
-    left; positions are in [0, 1] x [0, 1].
+    """A canvas, in a window if there is a display. The origin is at the lower left; positions are
+    in [0, 1] x [0, 1].
 
     name: the title. res: the width and height in pixels, or one number for both. background_color:
-    0xRRGGBB. show_gui, fullscreen: accepted without effect. fast_gui: see `img`. KILN_GUI_FRAMES is
-    the number of frames after which the program ends; KILN_GUI_SAVE is where frames are saved.
+    0xRRGGBB. show_gui: whether to open a window. fullscreen: whether it covers the screen.
+    fast_gui: see `img`. KILN_GUI_FRAMES is the number of frames after which the program ends;
+    KILN_GUI_SAVE is where frames are saved.
 
         gui = ti.GUI("disc", res=(64, 32), background_color=0x112233)
         gui.circle((0.5, 0.5), color=0xFFFFFF, radius=10)
@@ -45,11 +37,13 @@ class GUI:
     MOTION, PRESS, RELEASE = "EType.Move", "EType.Press", "EType.Release"
 
     class Event:
-        """An input event. Without a window, the only one is the Escape that ends a program."""
+        """An input event: `type` (PRESS, RELEASE, MOTION) and `key`; `pos` of the mouse; `delta`
+        of the wheel; `modifier`, the names of the keys that are held down with it. Without a
+        window, the only one is the Escape that ends a program."""
 
-        def __init__(self, type=None, key=None):
+        def __init__(self, type=None, key=None, pos=(0.0, 0.0), delta=(0, 0), modifier=()):
             self.type, self.key = type, key
-            self.modifier, self.pos, self.delta = [], (0.0, 0.0), (0, 0)
+            self.modifier, self.pos, self.delta = list(modifier), pos, delta
 
     class EventFilter:
         """Matches events by type, by key, or by (type, key)."""
@@ -63,8 +57,9 @@ class GUI:
     class WidgetValue:
         """A widget's value, which the program can read and set."""
 
-        def __init__(self, gui, value):
+        def __init__(self, gui, value, draw=None):
             self.gui, self.value = gui, value
+            self._draw = draw  # draws it in a native window; returns its new value
 
     def __init__(
         self,
@@ -85,10 +80,12 @@ class GUI:
         self.event = None
         self.key_pressed = set()
         self.core, self.canvas = _Core(self), _Canvas(self)
-        self._frames_wanted = _frames_wanted()
-        self._escape = None  # the Escape event, once the wanted frames are shown
-        self._saver = _Saver.from_environment()
-        self._view = _notebook_view()
+        self._frames = Frames()
+        self._screen = _open_screen(self, show_gui, fullscreen)
+        self._limit = display.Limit()
+        self._events = []
+        self._cursor = (0.0, 0.0)
+        self._widgets = []
         self._drawing = []
         self._canvas = None
         self._img = None
@@ -104,15 +101,18 @@ class GUI:
     def close(self):
         """Closes the window. Later drawing calls have no visible effect."""
         self.running = False
+        self._screen = None
 
     @property
     def _endless(self):
-        """Whether nothing will end the program's frame loop, because KILN_GUI_FRAMES is not set."""
-        return self._frames_wanted is None
+        """Whether nothing will end the program's frame loop: there is no window that a user could
+        close, and KILN_GUI_FRAMES is not set."""
+        return self._frames.wanted is None and self._screen is None
 
     @property
     def running(self):
         """Whether the window is open. The program may set it to False to close the window."""
+        self._pump()
         return self._running
 
     @running.setter
@@ -121,8 +121,7 @@ class GUI:
 
     @property
     def fps_limit(self):
-        """The most frames per second, or None. It is stored, but without a display nothing
-        waits."""
+        """The most frames per second, or None: `show` waits. Without a display nothing waits."""
         return self._fps_limit
 
     @fps_limit.setter
@@ -330,20 +329,17 @@ class GUI:
         """
         self.frame += 1
         if file:
-            _save(self._rendered(), str(file))
-        if self._saver:
-            self._saver.frame(self)
-        if self._view:
-            self._view.frame(self)
+            save(self._rendered(), str(file))
+        if self._screen is not None:
+            self._paint()
+        ended = self._frames.end(self)
         self.clear()
-        events.frame(self.frame)
-        if self._frames_wanted is None:
-            return
-        if self.frame >= 2 * self._frames_wanted:
-            raise SystemExit(0)
-        if self.frame == self._frames_wanted:
+        if self._screen is not None:
+            self._pump()
+            self._limit.wait(self._fps_limit)
+        if ended:
             self.running = False
-            self._escape = GUI.Event(GUI.PRESS, GUI.ESCAPE)
+            self._events.append(GUI.Event(GUI.PRESS, GUI.ESCAPE))
 
     def get_image(self):
         """The picture on the canvas: float32 (width, height, 4)."""
@@ -391,27 +387,37 @@ class GUI:
 
     def has_key_event(self):
         """Whether `get_key_event` has an event to return."""
-        return self._escape is not None
+        self._pump()
+        return bool(self._events)
 
     def get_key_event(self):
-        """The next event. Without one it ends the program, because no key can be pressed."""
-        if self._escape is None:
-            raise SystemExit("GUI.get_key_event: there is no display, so no key can be pressed")
-        event, self._escape = self._escape, None
-        self.key_pressed.add(event.key)
-        return event
+        """The next event; waits for one. Without a display it ends the program instead of waiting,
+        because no key can be pressed."""
+        import time
+
+        while not self.has_key_event():
+            if self._screen is None:
+                raise SystemExit("GUI.get_key_event: there is no display, so no key can be pressed")
+            time.sleep(0.01)
+        return self._taken(self._events.pop(0))
 
     def get_events(self, *wanted):
-        """The events that match.
+        """The events that match; others are dropped, but for the Escape that ends a program.
 
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """
-        match = GUI.EventFilter(*wanted).match if wanted else None
-        while self.has_key_event():
-            # Keep an Escape that does not match for a later call that asks for it.
-            if match and not match(self._escape):
-                return
-            yield self.get_key_event()
+        match = GUI.EventFilter(*wanted).match if wanted else lambda event: True
+        self._pump()
+        for event in self._events[:]:
+            # Without a window, keep an Escape that does not match for a call that asks for it.
+            if not match(event) and self._screen is None:
+                continue
+            if event not in self._events:
+                continue  # a nested call has taken it
+            self._events.remove(event)
+            self._taken(event)
+            if match(event):
+                yield event
 
     def get_event(self, *wanted):
         """Whether a matching event happened; if so, `self.event` is that event.
@@ -424,7 +430,12 @@ class GUI:
         return False
 
     def is_pressed(self, *keys):
-        """Whether any of the keys is held down; "Shift" means either shift key."""
+        """Whether any of the keys or buttons of the mouse is held down; "Shift" means either shift
+        key.
+
+        keys: names such as "a", `GUI.UP` or `GUI.LMB`.
+        """
+        self._pump()
         return any(
             key in self.key_pressed
             or f"{key}_L" in self.key_pressed
@@ -433,38 +444,110 @@ class GUI:
         )
 
     def get_cursor_pos(self):
-        """The position of the mouse, always (0.0, 0.0) without a display."""
-        return 0.0, 0.0
+        """The position of the mouse in [0, 1] x [0, 1]; (0.0, 0.0) without a display."""
+        self._pump()
+        return self._cursor
 
     # ---- widgets
 
     def slider(self, text, minimum, maximum, step=1):
-        """Makes a slider. Its `.value` only changes if the program sets it.
+        """Makes a slider. Its `.value` changes if the user moves it, or if the program sets it.
 
         text: its caption. minimum, maximum: the range; the initial value is `minimum`. step: the
         distance between values.
         """
-        return GUI.WidgetValue(self, float(minimum))
+
+        def draw(screen, value):
+            moved = screen.slider_float(text, value, minimum, maximum)
+            if abs(moved - value) < 1e-6 * max(abs(value), 1):
+                return value
+            return min(minimum + round((moved - minimum) / step) * step, float(maximum))
+
+        return self._widget(float(minimum), draw)
 
     def label(self, text):
         """Makes a label that shows the number `.value`.
 
         text: its caption.
         """
-        return GUI.WidgetValue(self, 0.0)
+
+        def draw(screen, value):
+            screen.text(f"{text}: {value:g}", None)
+            return value
+
+        return self._widget(0.0, draw)
 
     def button(self, text, event_name=None):
-        """Makes a button. Returns the name of the event for pressing it.
+        """Makes a button. Returns the name of the event for pressing it: a PRESS whose key it is.
 
         text: its caption. event_name: the name of the event; by default derived from `text`.
         """
-        return event_name or f"WidgetButton_{text}"
+        name = event_name or f"WidgetButton_{text}"
+
+        def draw(screen, value):
+            if screen.button(text):
+                self._events.append(GUI.Event(GUI.PRESS, name))
+            return value
+
+        self._widget(0.0, draw)
+        return name
 
     # ---- internals
 
     def _tell(self, kind, **arrays):
         for observer in observers:
             observer(self, kind, arrays)
+
+    def _widget(self, value, draw):
+        made = GUI.WidgetValue(self, value, draw)
+        self._widgets.append(made)
+        return made
+
+    def _taken(self, event):
+        """Notes which keys are held down, by an event that the program takes."""
+        if event.type == GUI.PRESS:
+            self.key_pressed.add(event.key)
+        elif event.type == GUI.RELEASE:
+            self.key_pressed.discard(event.key)
+        return event
+
+    def _pump(self):
+        """Takes the events that are pending on the screen."""
+        if self._screen is None:
+            return
+        for kind, key, x, y, dx, dy, modifier in self._on_screen("poll"):
+            if kind == "close":
+                self._running = False
+                self._events.append(GUI.Event(None, GUI.EXIT))
+                continue
+            if kind == "move" or key in _BUTTONS:
+                self._cursor = (x / self.res[0], 1 - y / self.res[1])
+            if kind in _TYPES:
+                kind, key = _TYPES[kind], _KEYS.get(kind, key)
+                delta = (int(dx * _WHEEL_STEP), int(dy * _WHEEL_STEP))
+                self._events.append(GUI.Event(kind, key, self._cursor, delta, modifier))
+        del self._events[:-_MOST_EVENTS]  # of a program that asks for none
+
+    def _paint(self):
+        """Shows this frame's commands on the screen."""
+        from .windows import painting
+
+        self._pump()
+        for kind, *what in self._record():
+            getattr(painting, kind)(self._screen, self.res, *what)
+        if self._widgets:
+            self._screen.begin("controls", 0.01, 0.01, 0.0, 0.0)
+            for widget in self._widgets:
+                widget.value = widget._draw(self._screen, widget.value)
+            self._screen.end()
+        self._on_screen("end_frame")
+
+    def _on_screen(self, method):
+        try:
+            return getattr(self._screen, method)()
+        except RuntimeError as error:
+            self._screen = None
+            raise RuntimeError(f"ti.GUI: {error}") from None
 
     def _start(self, *command):
         """Records a command that covers the whole canvas, and drops the commands before it."""
@@ -529,7 +612,7 @@ class _Core:
         self._gui.running = not value
 
     def screenshot(self, file):
-        _save(self._gui._rendered(), str(file))
+        save(self._gui._rendered(), str(file))
 
     def get_cursor_pos(self):
         return self._gui.get_cursor_pos()
@@ -563,87 +646,18 @@ class _Canvas:
         self._gui.triangle((x0, y0), (x1, y1), (x2, y2), color)
 
 
-class _Film:
-    """Saves all frames as a moving picture."""
-
-    def __init__(self, where):
-        self._where = where
-        self._animation = None
-
-    def frame(self, gui):
-        from .picture import to_rows
-
-        if self._animation is None:
-            import atexit
-
-            from .png import Animation
-
-            os.makedirs(os.path.dirname(self._where) or ".", exist_ok=True)
-            self._animation = Animation(self._where)
-            atexit.register(self._animation.close)
-        self._animation.add(to_rows(gui._rendered()))
+_BUTTONS = (GUI.LMB, GUI.MMB, GUI.RMB)
+_MOST_EVENTS = 1024
+_WHEEL_STEP = 120  # what programs know as one step of the wheel
+_TYPES = {"press": GUI.PRESS, "release": GUI.RELEASE, "move": GUI.MOTION, "wheel": GUI.MOTION}
+_KEYS = {"move": GUI.MOVE, "wheel": GUI.WHEEL}
 
 
-class _Saver:
-    """Saves every frame or, at the end of the program, the last one."""
-
-    def __init__(self, where):
-        self._every = where if "%" in where or not where.lower().endswith(_ENDINGS) else None
-        if self._every is not None and "%" not in where:
-            self._every = os.path.join(where, "%06d.png")
-        self._where = where
-        self._last = None
-
-    @staticmethod
-    def from_environment():
-        where = os.environ.get("KILN_GUI_SAVE")
-        if not where:
-            return None
-        return _Film(where) if where.lower().endswith(".apng") else _Saver(where)
-
-    def frame(self, gui):
-        if self._every is not None:
-            _save(gui._rendered(), self._every % gui.frame)
-            return
-        if self._last is None:
-            import atexit
-
-            atexit.register(self._finish)
-        # Keep only the commands: the frame is drawn if it turns out to be the last one.
-        self._last = (gui, gui._record())
-
-    def _finish(self):
-        gui, record = self._last
-        _save(gui._rendered(record), self._where)
-
-
-def _notebook_view():
-    """What shows frames in the output of a notebook's cell; None outside of notebooks."""
-    if not hasattr(builtins, "get_ipython"):
+def _open_screen(gui, show, fullscreen):
+    """The window of a GUI; None without a display."""
+    if display.kind(show) != "screen":
         return None
-    from . import notebook
-
-    shell = notebook.shell()
-    return None if shell is None else notebook.FrameView(shell)
-
-
-_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
-
-
-def _frames_wanted():
-    text = os.environ.get("KILN_GUI_FRAMES", "")
-    if not text:
-        return None
-    try:
-        return max(int(text), 1)
-    except ValueError:
-        sys.exit(f"KILN_GUI_FRAMES={text}: not a number of frames")
-
-
-def _save(canvas, file):
-    from .picture import to_rows, write_rows
-
-    write_rows(to_rows(canvas), file)
+    return display.native("ti.GUI", "screen", gui.name, gui.res, fullscreen=bool(fullscreen))
 
 
 def _to_numpy(value):

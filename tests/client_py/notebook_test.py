@@ -108,14 +108,14 @@ def first_pixels(output):
 
 def test_frames_take_each_others_place(ti, shell):
     gui = ti.GUI("a", res=(4, 4))
-    gui._view._SECONDS = gui._view._COST = 0
+    gui._frames._view._SECONDS = gui._frames._view._COST = 0
     frames(ti, gui, [0xFF0000, 0x00FF00, 0x0000FF])
     assert [first_pixels(output) for output in shell.outputs] == [["ff0000", "00ff00", "0000ff"]]
 
 
 def test_frames_that_come_too_fast_are_skipped_but_the_last_one_is_shown(ti, shell):
     gui = ti.GUI("a", res=(4, 4))
-    gui._view._SECONDS = 1000
+    gui._frames._view._SECONDS = 1000
     frames(ti, gui, [0xFF0000, 0x00FF00, 0x0000FF])
     (output,) = shell.outputs
     assert first_pixels(output) == ["ff0000"]
@@ -134,7 +134,7 @@ def test_each_cell_has_a_picture_of_its_own(ti, shell):
 
 def test_the_next_cell_does_not_draw_on_the_last_frame(ti, shell):
     gui = ti.GUI("a", res=(4, 4))
-    gui._view._SECONDS = 1000
+    gui._frames._view._SECONDS = 1000
     frames(ti, gui, [0xFF0000, 0x00FF00])
     shell.end_cell()  # shows the second one late
     gui.line((0, 0), (0, 1), color=0x0000FF)

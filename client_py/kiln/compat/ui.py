@@ -1,76 +1,31 @@
-"""`ti.ui`, the 3-D windows: imports succeed, and uses raise an error that names an alternative."""
-
-from math import asin, atan2, cos, sin
+"""`ti.ui`: windows with canvases, scenes and widgets."""
 
 from ..gui import GUI
+from ..windows.camera import (
+    Camera,
+    ProjectionMode,
+    euler_to_vec,  # noqa: F401  (programs import both from taichi.ui.utils)
+    make_camera,
+    vec_to_euler,  # noqa: F401
+)
+from ..windows.canvas import Canvas
+from ..windows.scene import Scene
+from ..windows.widgets import Gui
+from ..windows.window import PRESS, RELEASE, Window
 
 SHIFT, ALT, CTRL = "Shift", "Alt", "Control"
 ESCAPE, RETURN, TAB, BACKSPACE, SPACE = "Escape", "Return", "Tab", "BackSpace", " "
-UP, DOWN, LEFT, RIGHT, CAPSLOCK = "Up", "Down", "Left", "Right", "Caps_Lock"
+UP, DOWN, LEFT, RIGHT, CAPSLOCK = "Up", "Down", "Left", "Right", "CapsLock"
 LMB, MMB, RMB = "LMB", "MMB", "RMB"
-PRESS, RELEASE = "press", "release"
-
-
-class _Absent:
-    def __init__(self, *_args, **_options):
-        raise RuntimeError(
-            f"ti.ui.{type(self).__name__} needs a display and Vulkan, which Kiln does not use; "
-            "ti.GUI draws without either"
-        )
-
-
-class Window(_Absent):
-    """Not supported: a window with a 3-D scene."""
-
-
-class Canvas(_Absent):
-    """Not supported: a window's canvas."""
-
-
-class Scene(_Absent):
-    """Not supported: a 3-D scene."""
-
-
-class Camera(_Absent):
-    """Not supported: a scene's camera."""
-
-
-class Gui(_Absent):
-    """Not supported: a window's widgets."""
-
-
-class ProjectionMode:
-    """The projection of a camera.
-
-    Example::
-
-        print(ti.ui.ProjectionMode.Perspective)  # prints: 0
-    """
-
-    Perspective, Orthogonal = 0, 1
-
-
-def make_camera():
-    """Not supported: a scene's camera."""
-    return Camera()
 
 
 def check_ggui_availability():
-    """Raises: there are no 3-D windows."""
-    Window()
+    """Does nothing: windows need no Vulkan, and are drawn without a display, too.
 
+    Example::
 
-def euler_to_vec(yaw, pitch):
-    """The unit vector of a view with these angles in radians: x and z span the ground, y is up."""
-    from ..values.matrix import Vector
-
-    return Vector([sin(yaw) * cos(pitch), sin(pitch), cos(yaw) * cos(pitch)])
-
-
-def vec_to_euler(v, eps=1e-6):
-    """(yaw, pitch) of a view along `v`, in radians; `eps` has no effect."""
-    x, y, z = v.normalized()
-    return atan2(x, z), asin(y)
+        ti.ui.check_ggui_availability()
+    """
 
 
 __all__ = [
