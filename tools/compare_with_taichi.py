@@ -362,21 +362,20 @@ def _unflatten(name, arrays):
 
 def prepare(side):
     """Makes `import taichi` import the implementation, with Kiln's GUI for both, a window without
-    Vulkan, and no plots. Returns the GUI's module."""
-    import headless_window
+    Vulkan for Taichi, and no plots. Returns the GUI's module."""
     import plotting_stub
 
     plotting_stub.install()
     if side == "kiln":
-        from kiln import compat, gui, ui
+        from kiln import compat, gui
 
         compat.install()
-        headless_window.install(ui, gui.GUI)
         return gui
     # Kiln's GUI needs nothing else of Kiln, so it is loaded as a separate package.
     package = types.ModuleType("kiln_gui")
     package.__path__ = [str(ROOT / "client_py" / "kiln")]
     sys.modules["kiln_gui"] = package
+    import headless_window
     import taichi
     from kiln_gui import gui
 

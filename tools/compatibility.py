@@ -28,7 +28,7 @@ NEEDS = {
     "gradients": r"\bneeds_grad|\.grad\b|ti\.ad\.",
     "graphs": r"ti\.graph\.",
     "textures": r"ti\.Texture|types\.(rw_)?texture",
-    "a window with Vulkan": r"ti\.ui\.Window",
+    "a window of `ti.ui`": r"ti\.ui\.Window",
     "a window": r"ti\.GUI\(|ti\.tools\.imshow",
     "sparse matrices": r"linalg\.Sparse|sparse_matrix_builder",
     "real functions": r"real_func\b",
@@ -40,7 +40,6 @@ NEEDS = {
 MISSING = ("textures", "a downloaded model")
 # Requirements for which a stand-in suffices to compare the program's results.
 STAND_IN = {
-    "a window with Vulkan": "the window's place is taken by one that records what it is to show",
     "matplotlib": "plots are left out",
 }
 # Programs that need a remark, or other options of the comparison.

@@ -1,12 +1,12 @@
-"""`ti.ui.Window` without Vulkan, for comparisons. Its canvas passes all drawing calls to the GUI's
-observers and draws nothing, widgets keep their values, and the GUI counts frames.
+"""Taichi's `ti.ui.Window` without Vulkan, for comparisons. Its canvas passes all drawing calls to
+the GUI's observers, as Kiln's windows do, and draws nothing; widgets keep their values.
 """
 
 import contextlib
 
 
 def install(ui, gui_class):
-    """Installs the window and its parts in the module `ui` of either implementation."""
+    """Installs the window and its parts in the module `ui`, with Kiln's GUI as their base."""
 
     class Window(gui_class):
         def __init__(self, name="", res=512, *_args, **_options):
@@ -48,14 +48,14 @@ class _Canvas:
     def set_image(self, img):
         self._tell("image", image=img)
 
-    def circles(self, centers, **options):
-        self._tell("circles", pos=centers, **options)
+    def circles(self, centers, *_args, **_options):
+        self._tell("circles", pos=centers)
 
-    def lines(self, vertices, *_args, **options):
-        self._tell("lines", vertices=vertices, **options)
+    def lines(self, vertices, *_args, indices=None, **_options):
+        self._tell("lines", vertices=vertices, indices=indices)
 
-    def triangles(self, vertices, **options):
-        self._tell("triangles", vertices=vertices, **options)
+    def triangles(self, vertices, *_args, indices=None, **_options):
+        self._tell("triangles", vertices=vertices, indices=indices)
 
     def set_background_color(self, _color):
         pass
