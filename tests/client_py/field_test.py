@@ -279,6 +279,21 @@ def test_kernels_and_python_agree_on_nested_levels(ti):
     assert y[-2, 5] == -195 and y[1, 16] == 116
 
 
+def test_remainders_of_sums_that_wrap_are_indices(ti):
+    ti.init(ti.cpu)
+    x, out = ti.field(ti.i32, 33), ti.field(ti.i32, 4)
+
+    @ti.kernel
+    def read(big: ti.i32):
+        for i in x:
+            x[i] = i
+        for i in out:
+            out[i] = x[(big + big + i) % 33]
+
+    read(2**31 - 5)
+    assert out.to_numpy().tolist() == [(-10 + i) % 33 for i in range(4)]
+
+
 def test_fields_can_be_printed_without_numpy(run_python):
     printed = run_python(
         """

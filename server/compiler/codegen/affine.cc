@@ -160,7 +160,12 @@ Affine AffineReader::Read(mlir::Value value,
   if (op != nullptr && depth < kMaxDepth) {
     const auto read = [&](int i) { return Read(op->getOperand(i), emitted, depth + 1); };
     int64_t constant;
-    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
+    // x - x / c * c, a remainder, is within bounds even if x has wrapped, which its terms would not
+    // show.
+    auto product = llvm::isa<arith::SubIOp>(op) ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
+                                                : arith::MulIOp();
+    const bool is_remainder = product && leaves_.count(product.getLhs()) == 0;
+    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op) && !is_remainder) {
       result = read(0);
       result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
       return result;
