@@ -14,6 +14,7 @@
 namespace {
 
 constexpr int kN = 16 * 1024 * 1024, kM = 2048, kBodies = 4096, kSize = 1024, kBins = 256;
+constexpr int kSide = 512;
 
 float* Floats(size_t n) {
   float* p = static_cast<float*>(std::aligned_alloc(64, n * sizeof(float)));
@@ -44,6 +45,12 @@ int main(int argc, char** argv) {
   float *in = Floats(size_t{kM} * kM), *out = Floats(size_t{kM} * kM);
   float *position = Floats(3 * kBodies), *force = Floats(3 * kBodies);
   std::vector<int32_t> image(size_t{kSize} * kSize), keys(kN), bins(kBins);
+  float *left = Floats(kSide * kSide), *right = Floats(kSide * kSide);
+  float *result = Floats(kSide * kSide), *depth = Floats(size_t{kSize} * kSize);
+  for (int i = 0; i < kSide * kSide; ++i) {
+    left[i] = std::sin(i * 0.37f);
+    right[i] = std::cos(i * 0.71f);
+  }
   float total = 0;
   for (int i = 0; i < kN; ++i) {
     keys[i] =
@@ -112,6 +119,35 @@ int main(int argc, char** argv) {
       }
     }
   };
+  auto product = [&] {
+#pragma omp parallel for
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j < kSide; ++j) {
+        float s = 0;
+        for (int k = 0; k < kSide; ++k) s += left[i * kSide + k] * right[k * kSide + j];
+        result[i * kSide + j] = s;
+      }
+    }
+  };
+  auto rays = [&] {
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int i = 0; i < kSize; ++i) {
+      for (int j = 0; j < kSize; ++j) {
+        const float x = (i - kSize / 2.0f) / kSize, y = (j - kSize / 2.0f) / kSize;
+        const float scale = 1.0f / std::sqrt(x * x + y * y + 1.0f);
+        float t = 0;
+        for (int step = 0; step < 100; ++step) {
+          const float px = x * scale * t, py = y * scale * t + 0.5f, pz = scale * t - 3.0f;
+          const float q = std::sqrt(px * px + pz * pz) - 1.0f;
+          const float d = std::min(std::sqrt(q * q + py * py) - 0.3f, py + 1.0f);
+          if (d < 1e-3f) break;
+          t += d;
+          if (t > 20.0f) break;
+        }
+        depth[size_t(i) * kSize + j] = t;
+      }
+    }
+  };
   // Private bins, as a C++ programmer would write it.
   auto histogram = [&] {
 #pragma omp parallel
@@ -128,9 +164,9 @@ int main(int argc, char** argv) {
   struct Row {
     const char* name;
     std::function<void()> run;
-  } rows[] = {{"fill", fill},          {"saxpy", saxpy}, {"sum", sum},
-              {"stencil", stencil},    {"nbody", nbody}, {"mandelbrot", mandelbrot},
-              {"histogram", histogram}};
+  } rows[] = {{"fill", fill},       {"saxpy", saxpy}, {"sum", sum},
+              {"stencil", stencil}, {"nbody", nbody}, {"mandelbrot", mandelbrot},
+              {"product", product}, {"rays", rays},   {"histogram", histogram}};
   std::printf("{\"seconds\": {");
   const char* comma = "";
   for (const Row& row : rows) {

@@ -28,6 +28,7 @@ M = 2048
 BODIES = 4096
 SIZE = 1024
 BINS = 256
+SIDE = 512
 
 x = ti.field(ti.f32, shape=N)
 y = ti.field(ti.f32, shape=N)
@@ -37,6 +38,8 @@ grid_out = ti.field(ti.f32, shape=(M, M))
 position = ti.Vector.field(3, ti.f32, shape=BODIES)
 force = ti.Vector.field(3, ti.f32, shape=BODIES)
 image = ti.field(ti.i32, shape=(SIZE, SIZE))
+left, right, result = (ti.field(ti.f32, shape=(SIDE, SIDE)) for _ in range(3))
+depth = ti.field(ti.f32, shape=(SIZE, SIZE))
 keys = ti.field(ti.i32, shape=N)
 bins = ti.field(ti.i32, shape=BINS)
 
@@ -101,6 +104,37 @@ def mandelbrot():
 
 
 @ti.kernel
+def product():
+    for i, j in left:
+        s = 0.0
+        for k in range(SIDE):
+            s += left[i, k] * right[k, j]
+        result[i, j] = s
+
+
+# Distances to a torus and a floor, along the ray of each pixel.
+@ti.kernel
+def rays():
+    for i, j in depth:
+        x = (i - SIZE / 2) / SIZE
+        y = (j - SIZE / 2) / SIZE
+        scale = 1.0 / ti.sqrt(x * x + y * y + 1.0)
+        t = 0.0
+        for _ in range(100):
+            px = x * scale * t
+            py = y * scale * t + 0.5
+            pz = scale * t - 3.0
+            q = ti.sqrt(px * px + pz * pz) - 1.0
+            d = ti.min(ti.sqrt(q * q + py * py) - 0.3, py + 1.0)
+            if d < 1e-3:
+                break
+            t += d
+            if t > 20.0:
+                break
+        depth[i, j] = t
+
+
+@ti.kernel
 def set_keys():
     for i in keys:
         keys[i] = (i * 1103515245 + 12345) >> 8 & (BINS - 1)
@@ -118,6 +152,9 @@ def set_positions():
         position[i] = ti.Vector([ti.sin(i * 0.37), ti.cos(i * 0.71), ti.sin(i * 0.13)])
     for i, j in grid_in:
         grid_in[i, j] = ti.sin(i * 0.01) + ti.cos(j * 0.02)
+    for i, j in left:
+        left[i, j] = ti.sin(i * 0.01) + ti.cos(j * 0.02)
+        right[i, j] = ti.cos(i * 0.03) - ti.sin(j * 0.04)
 
 
 def seconds_per_call(call):
@@ -141,6 +178,8 @@ RUNS = {
     "stencil": stencil,
     "nbody": nbody,
     "mandelbrot": mandelbrot,
+    "product": product,
+    "rays": rays,
     "histogram": histogram,
 }
 seconds = {name: seconds_per_call(call) for name, call in RUNS.items()}
@@ -151,6 +190,8 @@ checks = {
     "sum": total[None] / N,
     "mandelbrot": image[SIZE // 2, SIZE // 2] + image[3, 5],
     "nbody": force[7][1],
+    "product": result[7, 11],
+    "rays": depth[SIZE // 2, SIZE // 4],
     "stencil": grid_out[100, 200],
     "histogram": bins[17] / (ROUNDS + 2),
 }
