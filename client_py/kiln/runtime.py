@@ -10,7 +10,7 @@ from .active import python_scope
 from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported
 from .data import declared
 from .diagnostics import near, say
-from .settings import FRONT_END, ON_OVERFLOW, OPTIONS, cfg
+from .settings import FRONT_END, LANES, ON_OVERFLOW, OPTIONS, cfg
 
 initialized = False
 # Counts calls of init and reset: an object made in an older generation is stale.
@@ -79,6 +79,8 @@ def init(
         log_level = _level(str(cfg.log_level).lower())
     if cfg.check_overflow not in ON_OVERFLOW:
         raise say.unknown_check_overflow(value=cfg.check_overflow)
+    if cfg.lanes not in LANES:
+        raise say.unknown_lanes(value=cfg.lanes)
     _check_cpu_level("cpu_level" in options, environment)
     cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
     _use_device()

@@ -85,6 +85,7 @@ OPTIONS = {
     # Options that only Kiln has.
     "check_overflow": "print",
     "cpu_level": "",
+    "lanes": "auto",
     "snode_memory_GB": 0.0,
 }
 
@@ -98,6 +99,9 @@ FRONT_END = (
 
 # Values of `check_overflow` and their names in proto/options.proto.
 ON_OVERFLOW = {"print": "OVERFLOW_PRINTS", "error": "OVERFLOW_FAILS", "off": "OVERFLOW_WRAPS"}
+
+# The same of `lanes`.
+LANES = {"auto": "LANES_WHERE_THEY_PAY", "off": "LANES_NEVER", "on": "LANES_WHERE_POSSIBLE"}
 
 # The types that `float` and `int` mean by default, by the names of init's options.
 _default_types = {}
@@ -124,6 +128,7 @@ class Config:
         hidden = (
             "ad_tape_GB",
             "cpu_level",
+            "lanes",
             "snode_memory_GB",
             "dynamic_index",
             "packed",
@@ -147,6 +152,7 @@ class Config:
             "opt_level": 0 if self.opt_level == 0 else 3 if self.advanced_optimization else 1,
             "check_bounds": bool(self.debug or self.check_out_of_bound),
             "on_overflow": ON_OVERFLOW[self.check_overflow if self.debug else "print"],
+            "lanes": LANES[self.lanes],
             "default_int": self.default_ip.scalar,
             "default_float": self.default_fp.scalar,
         }

@@ -42,6 +42,9 @@ absl::Status CheckTarget(const proto::CompileUnit& unit) {
 absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
   // Refused, not clamped: each level is a key of its own for equal code.
   if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
+  if (!proto::Lanes_IsValid(options.lanes())) {
+    return Bad("options: ", options.lanes(), " lanes");
+  }
   if (!proto::OnOverflow_IsValid(options.on_overflow())) {
     return Bad("options: ", options.on_overflow(), " on overflow");
   }

@@ -313,6 +313,7 @@ TEST(CheckUnit, RefusesTheRest) {
       {unit + "options { default_float: I32 }", "default float"},
       {unit + "options { opt_level: 4 }", "optimisation level"},
       {unit + "options { on_overflow: 3 }", "on overflow"},
+      {unit + "options { lanes: 3 }", "lanes"},
       {with("nodes {}", "nodes { kind: PRINT }"), "node 0 is used"},
       {with("kind: SNODE_ROOT", "kind: SNODE_DENSE"), "root"},
       {with("tree { node: 1", "tree { node: 3"), "SNode 3"},

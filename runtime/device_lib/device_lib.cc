@@ -23,24 +23,16 @@ F FloatPower(F base, int32_t exponent) {
 
 }  // namespace
 
-// A number is a hash of a counter, which a constant separates from iteration to iteration, and
-// another one from number to number: SplitMix64 along either. The second is the first times the
-// golden ratio, and of all ratios that one keeps the counters of two iterations apart for longest:
-// of 2^40 iterations with 2^22 numbers each, no two meet. The key makes each launch's hash another
-// one, so that counters of two launches may meet.
-constexpr uint64_t kIterationStep = 0x9e3779b97f4a7c15u;
-constexpr uint64_t kNumberStep = kIterationStep * kIterationStep;
-
 void kiln_random_start(KilnRandom* stream, uint64_t launch, uint64_t task, uint64_t index) {
   const uint64_t mixed = (launch ^ (task * 0xd1342543de82ef95u)) * 0xff51afd7ed558ccdu;
   stream->key = mixed ^ (mixed >> 32);
-  stream->counter = stream->key * 0xc4ceb9fe1a85ec53u + index * kIterationStep;
+  stream->counter = stream->key * 0xc4ceb9fe1a85ec53u + index * KILN_RANDOM_ITERATION_STEP;
 }
 
 uint64_t kiln_random_u64(KilnRandom* stream) {
-  uint64_t z = stream->counter += kNumberStep;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u ^ stream->key;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  uint64_t z = stream->counter += KILN_RANDOM_NUMBER_STEP;
+  z = (z ^ (z >> 30)) * KILN_RANDOM_FACTOR_1 ^ stream->key;
+  z = (z ^ (z >> 27)) * KILN_RANDOM_FACTOR_2;
   return z ^ (z >> 31);
 }
 

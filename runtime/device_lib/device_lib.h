@@ -11,6 +11,17 @@
 extern "C" {
 #endif
 
+/* A number is a hash of a counter, which a constant separates from iteration to iteration, and
+ * another one from number to number: SplitMix64 along either. The second is the first times the
+ * golden ratio, and of all ratios that one keeps the counters of two iterations apart for longest:
+ * of 2^40 iterations with 2^22 numbers each, no two meet. The key makes each launch's hash another
+ * one, so that counters of two launches may meet. The compiler makes the same hash of vectors
+ * (server/compiler/codegen/random_streams.cc). */
+#define KILN_RANDOM_ITERATION_STEP 0x9e3779b97f4a7c15u
+#define KILN_RANDOM_NUMBER_STEP (KILN_RANDOM_ITERATION_STEP * KILN_RANDOM_ITERATION_STEP)
+#define KILN_RANDOM_FACTOR_1 0xbf58476d1ce4e5b9u
+#define KILN_RANDOM_FACTOR_2 0x94d049bb133111ebu
+
 /* A stream of random numbers: those of one iteration, or of one serial task. */
 typedef struct KilnRandom {
   uint64_t counter, key;

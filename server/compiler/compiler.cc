@@ -206,6 +206,11 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   watch.Stage("lower", *module);
   if (!out.diagnostics.empty()) return out;
 
+  if (const int lanes = unit.options().lanes(); lanes != proto::LANES_WHERE_THEY_PAY) {
+    mlir::Builder builder(&state_->context);
+    (*module->getOps<ir::KernelOp>().begin())
+        ->setAttr(kLanesAttribute, builder.getI32IntegerAttr(lanes));
+  }
   RETURN_IF_ERROR(state_->RunPasses(*module, &watch, &out.diagnostics));
   if (!out.diagnostics.empty()) return out;
 

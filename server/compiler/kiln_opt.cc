@@ -119,9 +119,13 @@ bool Run(const Arguments& arguments, const std::string& text) {
   }
   proto::Target target;
   target.set_cpu(proto::X86_64_V3);
+  // As a client asks by default: code that is not optimised has no lanes.
+  proto::CodeOptions options;
+  options.set_opt_level(3);
+  options.set_fast_math(true);
   CodeGenerator generator;
   for (auto kernel : module->getOps<ir::KernelOp>()) {
-    absl::StatusOr<std::string> text = generator.EmitText(kernel, target, {});
+    absl::StatusOr<std::string> text = generator.EmitText(kernel, target, options);
     if (!text.ok()) return Usage(text.status().ToString());
     std::cout << *text;
   }

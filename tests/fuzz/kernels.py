@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Random kernels, run by Kiln and by a direct evaluator, which must agree.
 
-    tests/fuzz/kernels.py [--seconds 60] [--seed 0] [--taichi-python PYTHON]
+    tests/fuzz/kernels.py [--seconds 60] [--seed 0] [--taichi-python PYTHON] [--third OPTIONS]
     tests/fuzz/kernels.py --show SEED      the program of a seed
     tests/fuzz/kernels.py --again FILE...  kept programs
 
@@ -29,7 +29,13 @@ from random_kernels.numbers import Undecided, ulp  # noqa: E402
 
 EXACT = [{"fast_math": False, "opt_level": 0}, {"fast_math": False}]
 # The third set of options, which changes with each batch.
-THIRD = [{"cpu_max_num_threads": 5}, {"check_out_of_bound": True}, {"advanced_optimization": False}]
+THIRD = [
+    {"cpu_max_num_threads": 5},
+    {"lanes": "on"},
+    {"check_out_of_bound": True},
+    {"lanes": "on", "cpu_level": "x86-64-v3"},
+    {"advanced_optimization": False},
+]
 FAST = [{"fast_math": True, "opt_level": 0}, {"fast_math": True}]
 
 
@@ -77,10 +83,11 @@ def same(number, other):
 
 
 class Hunt:
-    def __init__(self, machine, log=print, size=40):
+    def __init__(self, machine, log=print, size=40, third=None):
         self.machine = machine
         self.size = size  # programs in a batch
         self.log = log
+        self.third = [third] if third else THIRD
         self.batches = 0
         self.counts = collections.Counter()
         self.failures = []  # (name, how, words, text)
@@ -99,7 +106,7 @@ class Hunt:
             programs[f"program{seed}"] = text
             wanted[f"program{seed}"] = right
         options = FAST if loose else EXACT
-        third = {**options[1], **THIRD[self.batches % len(THIRD)]}
+        third = {**options[1], **self.third[self.batches % len(self.third)]}
         options = [*options, third]
         self.batches += 1
         environment = {"KILN_SERVER": "off"} if alone else {}
@@ -179,6 +186,7 @@ def again(machine, paths):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     hunting.add_arguments(parser, KEPT)
+    parser.add_argument("--third", type=json.loads, help="the third set of options, as JSON")
     options = parser.parse_args()
     if options.show is not None:
         print(generator.program(options.show, options.loose), end="")
@@ -187,7 +195,7 @@ def main():
 
 
 def hunt_for(machine, options):
-    hunt = Hunt(machine, log=lambda words: print(words, flush=True))
+    hunt = Hunt(machine, log=lambda words: print(words, flush=True), third=options.third)
 
     def is_loose(number):
         return options.loose or number % 4 == 3

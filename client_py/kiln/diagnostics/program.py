@@ -43,6 +43,7 @@ ROWS = {
         ValueError,
         "check_overflow={value!r}: one of 'print', 'error', 'off' expected",
     ),
+    "unknown_lanes": (ValueError, "lanes={value!r}: one of 'auto', 'off', 'on' expected"),
     "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,

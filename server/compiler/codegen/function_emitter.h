@@ -174,6 +174,7 @@ class FunctionEmitter {
   void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
 
  private:
+  friend class LaneEmitter;
   friend class TreeWalker;
   struct Address {
     llvm::Value* pointer;
@@ -239,8 +240,10 @@ class FunctionEmitter {
   Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
   Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
   Address Component(ir::ComponentOp op);
+  llvm::Value* ComponentBase(ir::DenseAttr dense, int64_t first, int64_t count, llvm::Value* index);
   llvm::Value* Lookup(llvm::ArrayRef<uint64_t> values, llvm::Value* index);
   llvm::Value* Slot(llvm::Value* slots, int64_t slot, mlir::Value index);
+  Affine DenseOffset(ir::DenseAttr dense, int base, int64_t constant, mlir::ValueRange indices);
   llvm::Value* DenseCell(ir::DenseAttr dense, int base, int64_t constant, mlir::ValueRange indices,
                          llvm::Value* pointer);
   llvm::Value* NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices);

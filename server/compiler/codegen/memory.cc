@@ -260,10 +260,10 @@ FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
   return NdarrayAddress(storage, llvm::cast<ir::NdarrayAttr>(attribute), op);
 }
 
-// `pointer` plus the distance of the cell at the indices, plus a constant. An axis may have several
+// The distance in bytes of the cell at the indices, plus a constant. An axis may have several
 // digits (a blocked layout): the innermost takes the rest of the index, and so on outwards.
-Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constant,
-                                  mlir::ValueRange indices, Value* pointer) {
+Affine FunctionEmitter::DenseOffset(ir::DenseAttr dense, int base, int64_t constant,
+                                    mlir::ValueRange indices) {
   Affine offset;
   offset.constant = constant;
   for (int axis = 0; axis < dense.getAxes(); ++axis) {
@@ -283,6 +283,13 @@ Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constan
       offset.Add(digit, dense.getDigitStride(base, digits[i]));
     }
   }
+  return offset;
+}
+
+// `pointer` plus that distance.
+Value* FunctionEmitter::DenseCell(ir::DenseAttr dense, int base, int64_t constant,
+                                  mlir::ValueRange indices, Value* pointer) {
+  const Affine offset = DenseOffset(dense, base, constant, indices);
   if (Value* terms = EmitTerms(b_, offset)) {
     pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), pointer, terms);
   }
@@ -380,6 +387,16 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
     return {b_.CreateInBoundsGEP(type, pointer, linear), state_->scopes.OfBase(storage, 0)};
   }
   auto dense = llvm::cast<ir::DenseAttr>(state_->storages[storage]);
+  Value* pointer = ComponentBase(dense, first, count, index);
+  // The front end has checked that all bases have the same strides. The base may be any of them, so
+  // no alias scope fits.
+  const int any = static_cast<int>(dense.getComponentBase(first));
+  return {DenseCell(dense, any, 0, op.getIndices(), pointer), kAnyBase};
+}
+
+// Where the component `first` + `index` of the field's first cell is.
+Value* FunctionEmitter::ComponentBase(ir::DenseAttr dense, int64_t first, int64_t count,
+                                      Value* index) {
   llvm::SmallVector<uint64_t> slot_of, offset_of;
   for (int64_t c = first; c < first + count; ++c) {
     slot_of.push_back(dense.getSlot() + dense.getComponentBase(c));
@@ -390,11 +407,7 @@ FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   Value* slots = FromLaunch(LaunchField::kArguments);
   auto* base = b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), slots, slot));
   MarkInvariant(base);
-  Value* pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);
-  // The front end has checked that all bases have the same strides. The base may be any of them, so
-  // no alias scope fits.
-  const int any = static_cast<int>(dense.getComponentBase(first));
-  return {DenseCell(dense, any, 0, op.getIndices(), pointer), kAnyBase};
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset);
 }
 
 Value* FunctionEmitter::EntryLoad(Value* base, int64_t offset) {

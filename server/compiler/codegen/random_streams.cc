@@ -53,4 +53,42 @@ Value* DrawFrom(FunctionEmitter& f, Value* stream, llvm::Type* type) {
   return b.CreateTrunc(b.CreateLShr(word, 32 - bits), type);
 }
 
+// KilnRandom's words.
+StreamState LoadStream(FunctionEmitter& f, Value* stream) {
+  static_assert(offsetof(KilnRandom, counter) == 0 && offsetof(KilnRandom, key) == 8);
+  llvm::IRBuilder<>& b = f.builder();
+  llvm::Type* word = b.getInt64Ty();
+  return {b.CreateLoad(word, stream),
+          b.CreateLoad(word, b.CreateConstInBoundsGEP1_64(word, stream, 1))};
+}
+
+uint64_t IterationStep() { return KILN_RANDOM_ITERATION_STEP; }
+
+// kiln_random_u64 and those that call it, in runtime/device_lib/device_lib.cc.
+Value* DrawFrom(llvm::IRBuilder<>& b, StreamState* state, llvm::Type* type) {
+  llvm::Type* words = state->counter->getType();
+  const auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(words, value); };
+  const auto folded = [&](Value* z, uint64_t by) { return b.CreateXor(z, b.CreateLShr(z, by)); };
+  const auto as = [&](llvm::Type* element) -> llvm::Type* {
+    const auto* vector = llvm::dyn_cast<llvm::VectorType>(words);
+    return vector == nullptr ? element : llvm::VectorType::get(element, vector->getElementCount());
+  };
+  state->counter = b.CreateAdd(state->counter, constant(KILN_RANDOM_NUMBER_STEP));
+  Value* z = folded(state->counter, 30);
+  z = b.CreateXor(b.CreateMul(z, constant(KILN_RANDOM_FACTOR_1)), state->key);
+  z = b.CreateMul(folded(z, 27), constant(KILN_RANDOM_FACTOR_2));
+  z = folded(z, 31);
+  b.clearFastMathFlags();
+  if (type->isFloatTy()) {
+    Value* bits = b.CreateTrunc(b.CreateLShr(z, 40), as(b.getInt32Ty()));
+    return b.CreateFMul(b.CreateSIToFP(bits, as(type)), llvm::ConstantFP::get(as(type), 0x1p-24));
+  }
+  if (type->isDoubleTy()) {
+    return b.CreateFMul(b.CreateSIToFP(b.CreateLShr(z, 11), as(type)),
+                        llvm::ConstantFP::get(as(type), 0x1p-53));
+  }
+  // The high bits are the better ones.
+  return b.CreateTrunc(b.CreateLShr(z, 64 - type->getIntegerBitWidth()), as(type));
+}
+
 }  // namespace kiln

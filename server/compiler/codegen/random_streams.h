@@ -14,6 +14,16 @@ void StartStream(FunctionEmitter& f, llvm::Value* stream, llvm::Value* launch, i
                  llvm::Value* index);
 llvm::Value* DrawFrom(FunctionEmitter& f, llvm::Value* stream, llvm::Type* type);
 
+// The same with the streams of several iterations: their states are vectors, or scalars for one.
+struct StreamState {
+  llvm::Value *counter, *key;  // i64
+};
+StreamState LoadStream(FunctionEmitter& f, llvm::Value* stream);
+// By so much the counters of two neighbouring iterations differ.
+uint64_t IterationStep();
+// The next numbers; `type` is one of them. Moves the counters on. Requires: no f16.
+llvm::Value* DrawFrom(llvm::IRBuilder<>& b, StreamState* state, llvm::Type* type);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_CODEGEN_RANDOM_STREAMS_H_

@@ -124,7 +124,12 @@ Value* EmitArith(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value
   const auto nsw = [](auto o) {
     return bitEnumContainsAll(o.getOverflowFlags(), arith::IntegerOverflowFlags::nsw);
   };
-  const auto type = [&] { return LlvmType(op.getResult(0).getType(), b.getContext()); };
+  // Of vectors where the operands are.
+  const auto type = [&]() -> llvm::Type* {
+    llvm::Type* scalar = LlvmType(op.getResult(0).getType(), b.getContext());
+    const auto* vector = llvm::dyn_cast<llvm::VectorType>(v[0]->getType());
+    return vector == nullptr ? scalar : llvm::VectorType::get(scalar, vector->getElementCount());
+  };
   const auto binary = [&](ID id) { return b.CreateBinaryIntrinsic(id, v[0], v[1]); };
   return llvm::TypeSwitch<mlir::Operation*, Value*>(&op)
       .Case([&](arith::ConstantOp o) { return LlvmConstant(o.getValue(), b.getContext()); })

@@ -113,6 +113,18 @@ class Target {
   virtual llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                                   llvm::ArrayRef<llvm::Value*> operands) const = 0;
 
+  // --- Lanes: iterations that one thread runs in lockstep, in vectors (lane_emitter.h)
+  struct Lanes {
+    int64_t count = 0;       // elements of 4 bytes in a vector; 0: one iteration at a time
+    bool has_masks = false;  // registers for masks, and loads from many addresses under a mask
+  };
+  virtual Lanes lanes() const { return {}; }
+  // The function for vectors of `lanes` f32 or f64 that does what the function `name` of C, as it
+  // is called for doubles, does for one. Empty: there is none.
+  virtual std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const {
+    return "";
+  }
+
   // --- Reports
   // Hands `count` 8-byte `values`, of node `node`, to the client. After kFail the caller's code
   // ends the iteration.

@@ -100,4 +100,17 @@ mlir::TypedAttr IdentityOf(AtomicKind kind, mlir::Type type) {
 
 AtomicKind KindOfPartials(AtomicKind kind) { return RowOf(kind).of_partials; }
 
+std::optional<AtomicKind> KindOfAccumulator(ir::RangeTaskOp task, size_t index) {
+  Value partial = task.getFinish().front().getArgument(index);
+  if (!partial.hasOneUse()) return {};
+  mlir::Operation* user = *partial.user_begin();
+  if (llvm::isa<arith::TruncFOp>(user) && user->getResult(0).hasOneUse()) {
+    partial = user->getResult(0);
+    user = *partial.user_begin();
+  }
+  auto atomic = llvm::dyn_cast<ir::AtomicOp>(user);
+  if (!atomic || atomic.getValue() != partial) return {};
+  return KindOfPartials(atomic.getKind());
+}
+
 }  // namespace kiln

@@ -18,6 +18,10 @@ mlir::TypedAttr IdentityOf(ir::AtomicKind kind, mlir::Type type);
 // The kind that combines two partial results of a kind: what was subtracted is added up.
 ir::AtomicKind KindOfPartials(ir::AtomicKind kind);
 
+// The kind that combines partial results of accumulator number `index` of a task, as its finish
+// says; nullopt: it does something else with them.
+std::optional<ir::AtomicKind> KindOfAccumulator(ir::RangeTaskOp task, size_t index);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_ATOMIC_KINDS_H_

@@ -22,6 +22,13 @@ std::unique_ptr<mlir::Pass> CreateNarrowBoundsPass();
 std::unique_ptr<mlir::Pass> CreateReducePass();
 std::unique_ptr<mlir::Pass> CreateReductionFormPass();
 std::unique_ptr<mlir::Pass> CreatePairAtomicsPass();
+std::unique_ptr<mlir::Pass> CreateLanesPass();
+
+// A kernel's attribute that says which of its tasks may run in lanes, a LanesWish; absent: the
+// first.
+inline constexpr char kLanesAttribute[] = "lanes";
+// The values of proto::Lanes.
+enum class LanesWish { kWhereTheyPay = 0, kNever = 1, kWherePossible = 2 };
 
 // One stage of the pipeline: its name in reports and on kiln-opt's command line.
 struct PassRow {

@@ -63,6 +63,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"reduction-form", CreateReductionFormPass},
       // Last: pairs are of atomics that follow each other in the code as it is emitted.
       {"pair-atomics", CreatePairAtomicsPass},
+      // Looks at whole bodies as they are emitted, and changes none.
+      {"lanes", CreateLanesPass},
   };
   return kRows;
 }

@@ -178,6 +178,14 @@ def environment_of_wrong_form(show):
         show.error(ti.init, arch=ti.cpu)
 
 
+@case(differs="loops in lanes")
+def lanes_are_a_word(show):
+    for word in ("off", "on", "auto"):
+        ti.init(arch=ti.cpu, lanes=word)
+        show(ti.cfg.lanes)
+    show.error(ti.init, lanes="perhaps")
+
+
 @case(differs="a level of the processor")
 def levels_of_the_processor(show):
     with mock.patch("kiln._native.host_target", lambda: "x86-64-v3"):

@@ -40,6 +40,11 @@ class CpuTarget final : public codegen::Target {
   llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                           llvm::ArrayRef<llvm::Value*> operands) const override;
 
+  Lanes lanes() const override { return machine_->lanes(); }
+  std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const override {
+    return machine_->VectorFunction(name, is_f64, lanes);
+  }
+
   void EmitReport(FunctionEmitter& f, codegen::Report report, int64_t node, int64_t count,
                   llvm::Value* values) const override;
   llvm::Value* EmitTapePush(FunctionEmitter& f, llvm::Value* bytes) const override;

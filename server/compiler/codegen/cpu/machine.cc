@@ -82,6 +82,7 @@ void SetAttributes(llvm::Function& f, const std::string& cpu) {
 }  // namespace
 
 struct Machine::State {
+  uint32_t level;  // of x86-64
   std::string cpu;
   codegen::Options options;
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -94,6 +95,18 @@ Machine::~Machine() = default;
 
 const char* Machine::triple() const { return kTriple; }
 const llvm::DataLayout& Machine::data_layout() const { return state_->layout; }
+
+codegen::Target::Lanes Machine::lanes() const {
+  // AVX2 is the first level with masked loads. Code that is not optimised does without lanes: it is
+  // for those who wait for the compiler, or look at the code.
+  if (state_->level < 3 || state_->options.level == 0) return {};
+  return {8, /*has_masks=*/state_->level >= 4};
+}
+
+std::string Machine::VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const {
+  const auto count = llvm::ElementCount::getFixed(static_cast<unsigned>(lanes));
+  return state_->library->getVectorizedFunction(name + (is_f64 ? "" : "f"), count, false).str();
+}
 
 absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
                                                        const codegen::Options& options) {
@@ -113,6 +126,7 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Make(Target target,
                                            : llvm::CodeGenOptLevel::Default;
   auto code = std::unique_ptr<Machine>(new Machine);
   State& s = *code->state_;
+  s.level = target.level();
   s.cpu = target.text();
   s.options = options;
   llvm::TargetOptions machine_options;

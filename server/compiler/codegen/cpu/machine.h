@@ -29,6 +29,9 @@ class Machine {
 
   const char* triple() const;
   const llvm::DataLayout& data_layout() const;
+  // codegen::Target.
+  codegen::Target::Lanes lanes() const;
+  std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const;
 
   // Defines what `module` calls of the device library, gives every function the
   // target's attributes and keeps only `exported` names visible.

@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/cpu/range_task.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cpu/task_function.h"
 #include "server/compiler/codegen/dimensions.h"
+#include "server/compiler/codegen/lane_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
 
@@ -69,6 +71,8 @@ class RangeEmitter {
   void Emit(Value* begin, Value* end, Value* piece);
   // Moves the ends of chunks to where the loop may be cut (Cut), by steps of so many iterations.
   void set_step(int64_t step) { step_ = step; }
+  // Runs iterations in lanes, along the innermost dimension, which is not folded.
+  void set_lanes(LaneEmitter* lanes) { lanes_ = lanes; }
 
  private:
   using Accumulators = CountedLoop::Values;
@@ -80,6 +84,7 @@ class RangeEmitter {
   // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
   Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer,
                         const Accumulators& start);
+  Accumulators EmitRow(Value* from, Value* to, Value* outer, const Accumulators& start);
   void EmitBody(Value* number, const CountedLoop& loop);
   Value* NumberOf(int dimension, Value* index, Value* outer);
   void MapIndex(int dimension, Value* index);
@@ -94,6 +99,7 @@ class RangeEmitter {
   std::vector<Dimension> dimensions_;
   const int row_;     // the innermost dimension that is not folded; -1: there is no dimension
   int64_t step_ = 0;  // 0: chunks end anywhere
+  LaneEmitter* lanes_ = nullptr;
 };
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
@@ -140,6 +146,12 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   b_.SetInsertPoint(loop.next());
   loop.End();
   return loop.values();
+}
+
+RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Value* outer,
+                                                 const Accumulators& start) {
+  if (lanes_ == nullptr) return EmitLoop(row_, from, to, outer, start);
+  return lanes_->EmitRow(from, to, NumberOf(row_, from, outer), start);
 }
 
 // The index of a row in each of the dimensions outside. The chunk is not empty, so no extent is 0.
@@ -203,8 +215,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end,
                                           b_.CreateNSWSub(width, first_column));
   Value* from = b_.CreateNSWAdd(first_column, dimensions_[last].lower);
   Value* number = f_.draws() ? b_.CreateUDiv(linear, width) : b_.getInt64(0);
-  Accumulators after = EmitLoop(last, from, b_.CreateNSWAdd(from, count), number,
-                                Accumulators(accumulators.begin(), accumulators.end()));
+  Accumulators after = EmitRow(from, b_.CreateNSWAdd(from, count), number,
+                               Accumulators(accumulators.begin(), accumulators.end()));
 
   // The runtime cannot make pieces short, since they follow from the extent alone. So they look at
   // the launch's flag themselves.
@@ -236,7 +248,7 @@ Value* RangeEmitter::Cut(Value* at) {
 }
 
 void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
-  const Accumulators start = InitialValues(f_, task_);
+  const Accumulators start = lanes_ != nullptr ? lanes_->InitialValues() : InitialValues(f_, task_);
   EndIfEmpty(f_, begin, end, "some");
   // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.
   if (step_ > 0 && row_ >= 0) {
@@ -247,12 +259,24 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   Accumulators result;
   if (row_ <= 0) {
     Value* lower = dimensions_.empty() ? b_.getInt64(0) : dimensions_[0].lower;
-    result = EmitLoop(row_, b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower),
-                      b_.getInt64(0), start);
+    result =
+        EmitRow(b_.CreateNSWAdd(begin, lower), b_.CreateNSWAdd(end, lower), b_.getInt64(0), start);
   } else {
     result = EmitRows(begin, end, start);
   }
+  if (lanes_ != nullptr) result = lanes_->Combine(result);
   StorePartials(f_, piece, result);
+}
+
+// The number of lanes in which a task runs; 0: one iteration after the other.
+int64_t LanesOf(KernelState* state, ir::RangeTaskOp op, const std::vector<Dimension>& dimensions) {
+  // Rows that are shorter than a vector would leave lanes idle; folded ones are hardly longer.
+  const codegen::Target::Lanes target = state->target->lanes();
+  if (!op.getLanes() || target.count == 0 || FoldedDimensions(dimensions) > 0) return 0;
+  constexpr int64_t kLongRow = 256;
+  const auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions.back().extent);
+  if (extent != nullptr && extent->getSExtValue() < target.count) return 0;
+  return LaneEmitter::LanesFor(op, target, extent != nullptr && extent->getSExtValue() >= kLongRow);
 }
 
 // The number of iterations, for the runtime; constant bounds need no function.
@@ -262,8 +286,13 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
   llvm::Function* function = NewBoundsFunction(state->module, name);
   FunctionEmitter f(state, function, /*parallel=*/false);
   llvm::IRBuilder<>& b = f.builder();
-  const auto [total, cells] = IterationSpace(b, EmitDimensions(f, op));
+  const std::vector<Dimension> dimensions = EmitDimensions(f, op);
+  const auto [total, cells] = IterationSpace(b, dimensions);
   SetCost(op, static_cast<uint32_t>(cells), task);
+  // Pieces of a few vectors at least: the last one of each may lack most lanes.
+  constexpr int64_t kVectors = 8;
+  const auto least = static_cast<uint64_t>(kVectors * LanesOf(state, op, dimensions));
+  if (task->grain() > 0) task->set_grain(std::max<uint64_t>(task->grain(), least));
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
     function->eraseFromParent();
     task->set_constant_bounds(true);
@@ -281,9 +310,11 @@ void EmitBounds(KernelState* state, ir::RangeTaskOp op, proto::Task* task) {
 // at the end of a row, may round differently (functions, quotients). Chunks end only where vectors
 // do, so that results do not depend on how the runtime divides a loop. Pieces need no step: they
 // are the same in every run.
-int64_t StepOf(ir::RangeTaskOp op) {
+//
+// Lanes round as scalar code does. But a chunk that ends within a vector leaves lanes idle.
+int64_t StepOf(ir::RangeTaskOp op, int64_t lanes) {
   constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
-  if (!op.getInits().empty() || !MayVectorise(op.getBody())) return 0;
+  if (!op.getInits().empty() || (lanes == 0 && !MayVectorise(op.getBody()))) return 0;
   // About 2 us of work, the least chunk of the runtime. Powers of two are multiples of any vector's
   // length.
   const int64_t wanted = kNanoseconds / std::max<int64_t>(op.getCost(), 1);
@@ -300,8 +331,12 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   AskAtAtomics(op, &f);
   f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
+  const int64_t lanes = LanesOf(state, op, dimensions);
+  std::optional<LaneEmitter> lane_emitter;
+  if (lanes > 0) lane_emitter.emplace(f, op, lanes);
   RangeEmitter emitter(f, op, std::move(dimensions));
-  emitter.set_step(StepOf(op));
+  if (lane_emitter) emitter.set_lanes(&*lane_emitter);
+  emitter.set_step(StepOf(op, lanes));
   emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }

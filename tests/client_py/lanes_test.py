@@ -1,0 +1,207 @@
+"""Loops in lanes: the same bits as one iteration at a time, at the edges of everything."""
+
+import pathlib
+
+import kiln as ti
+import numpy as np
+import pytest
+
+FLAGS = pathlib.Path("/proc/cpuinfo").read_text()
+LEVELS = [
+    level
+    for level, flag in (("x86-64-v3", "avx2"), ("x86-64-v4", "avx512vl"))
+    if flag in FLAGS.split()
+]
+LENGTHS = (0, 1, 7, 8, 9, 16, 31, 33, 1000)
+
+
+def bits(array):
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+def assert_same(program, **options):
+    """The arrays that `program` returns, with lanes at each level and without."""
+    ti.init(arch=ti.cpu, fast_math=False, lanes="off", **options)
+    wanted = program()
+    for level in LEVELS:
+        for threads in (1, 3):
+            ti.init(
+                arch=ti.cpu,
+                fast_math=False,
+                lanes="on",
+                cpu_level=level,
+                cpu_max_num_threads=threads,
+                **options,
+            )
+            for found, right in zip(program(), wanted, strict=True):
+                np.testing.assert_array_equal(bits(found), bits(right))
+
+
+def special(n):
+    """Floats with NaNs, infinities, zeros of both signs and denormal numbers."""
+    random = np.random.default_rng(n)
+    x = (random.standard_normal(n) * 3).astype(np.float32)
+    for value in (np.inf, -np.inf, -0.0, 0.0, 1e-42, -1e-42, np.nan):
+        if n:
+            x[random.integers(0, n)] = value
+    return x
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_divergent_loops_and_branches(n):
+    def program():
+        @ti.kernel
+        def run(
+            x: ti.types.ndarray(ti.f32, 1),
+            counts: ti.types.ndarray(ti.i32, 1),
+            out: ti.types.ndarray(ti.f32, 1),
+        ):
+            for i in x:
+                v = x[i]
+                count = 0
+                while count < 40:
+                    count += 1
+                    if v > 100.0:
+                        break
+                    if count % 3 == i % 5:
+                        continue
+                    v = v * v - 0.5
+                for k in range(i % 7, count):
+                    v += 1.0 / (k + 1)
+                if v < 0:
+                    out[i] = -v
+                counts[i] = count
+
+        x = special(n)
+        counts, out = np.zeros(n, np.int32), np.full(n, -1, np.float32)
+        run(x, counts, out)
+        return counts, out
+
+    assert_same(program)
+
+
+# A lane that is not in the mask may hold an index out of range, or divide by zero.
+def test_dead_lanes_neither_divide_nor_read():
+    n = 61
+
+    def program():
+        table = ti.field(ti.i32, 16)
+        table.from_numpy(np.arange(16, dtype=np.int32) * 7)
+        out = ti.field(ti.i32, n)
+
+        @ti.kernel
+        def run(divisor: ti.i32):
+            for i in out:
+                total = 0
+                for k in range(4):
+                    at = (i - 30) * 100_000_000 * k
+                    if 0 <= at < 16:
+                        total += table[at]
+                    by = (i - k) * divisor
+                    if by != 0:
+                        total += 1000 // by + 1000 % by
+                out[i] = total
+
+        run(1)
+        first = out.to_numpy()
+        run(0)
+        return first, out.to_numpy()
+
+    assert_same(program)
+
+
+def test_arrays_that_are_unaligned_or_the_same():
+    def program():
+        @ti.kernel
+        def run(
+            a: ti.types.ndarray(ti.f32, 1),
+            b: ti.types.ndarray(ti.f32, 1),
+            c: ti.types.ndarray(ti.u8, 1),
+            n: ti.i32,
+        ):
+            for i in range(1, n):
+                s = a[i]
+                k = 0
+                while s < 10 and k < 9:
+                    s += ti.abs(a[i]) + 0.25
+                    k += 1
+                b[i] = s
+                c[i] = ti.cast(k, ti.u8)
+
+        memory = np.arange(300, dtype=np.float32)[::-1].copy() / 16
+        bytes_ = np.zeros(301, np.uint8)
+        run(memory[1:120], memory[133:252], bytes_[1:120], 119)
+        run(memory[3:200], memory[3:200], bytes_[3:200], 197)
+        return memory, bytes_
+
+    assert_same(program)
+
+
+def test_local_arrays_and_atomics_of_each_lane():
+    n = 77
+
+    def program():
+        histogram, out = ti.field(ti.i32, 8), ti.field(ti.f32, n)
+        low, total = ti.field(ti.f32, ()), ti.field(ti.i64, ())
+
+        @ti.kernel
+        def run():
+            for i in out:
+                v = ti.Vector([0.0, 1.0, 2.0, 3.0])
+                for k in range(i % 11):
+                    v[(i + k) % 4] += k * 0.5
+                    if (i ^ k) & 1:
+                        histogram[(i * k) % 8] += i
+                        ti.atomic_min(low[None], -v[k % 4])
+                    total[None] += k
+                out[i] = v[i % 4] + ti.random()
+
+        run()
+        return histogram.to_numpy(), out.to_numpy(), low.to_numpy(), total.to_numpy()
+
+    assert_same(program, random_seed=5)
+
+
+# Sums of floats differ from those of scalar code, but not between runs.
+def test_sums_do_not_depend_on_the_number_of_threads():
+    results = set()
+    for threads in (1, 2, 3, 8):
+        ti.init(arch=ti.cpu, lanes="on", cpu_max_num_threads=threads, random_seed=2)
+        total = ti.field(ti.f32, ())
+
+        @ti.kernel
+        def run(n: ti.i32, total: ti.template()):
+            for i in range(n):
+                s = 0.0
+                for k in range(i % 13):
+                    s += ti.random() / (k + 1)
+                total[None] += s
+
+        run(100_003, total)
+        results.add(total[None])
+    assert len(results) == 1 and np.isfinite(results.pop())
+
+
+def test_checks_report_what_they_report_without_lanes():
+    messages = set()
+    for lanes in ("off", "on"):
+        ti.init(arch=ti.cpu, lanes=lanes, debug=True, cpu_max_num_threads=1)
+        x = ti.field(ti.i32, 40)
+
+        @ti.kernel
+        def run(x: ti.template()):
+            for i in x:
+                k = 0
+                while k < i:
+                    k += 1
+                x[i + k // 30] = k
+
+        with pytest.raises(ti.TaichiAssertionError) as caught:
+            run(x)
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_an_unknown_wish_is_refused():
+    with pytest.raises(ValueError, match="lanes='perhaps': one of 'auto', 'off', 'on' expected"):
+        ti.init(lanes="perhaps")
