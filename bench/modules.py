@@ -117,7 +117,7 @@ def main():
         if options.taichi_python:
             peers["taichi"], sizes["taichi"] = taichi_side(folder, options.taichi_python)
         figures = harness.interleave(options.rounds, peers)
-        parsed = {name: parse_seconds(folder, name, options.rounds) for name in PARSE_GOALS}
+        parsed = {name: parse_seconds(folder, name, 3 * options.rounds) for name in PARSE_GOALS}
     header = ["", "open 20 kernels, ms", "checked launch, ns", "by slots, ns", "library, MB"]
     found = list(rows(figures, sizes))
     harness.table("Modules in a C program", header, found)
