@@ -7,6 +7,7 @@
 #                                     kiln-lang-compiler; needs patchelf
 #   tools/package.sh deb FOLDER       packages for this Debian
 #   tools/package.sh check [--chroot] makes wheels and tries them where there is no checkout
+#   tools/package.sh check-debs       makes packages for Debian and tries them in a fresh one
 # The same sources give the same bytes.
 set -eu
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd -P)
@@ -21,8 +22,9 @@ case ${1:-} in
     shift
     exec "$root/tools/package/check.sh" "$@"
     ;;
+  check-debs) exec "$root/tools/package/check_debs.sh" ;;
 esac
-[ $# -eq 2 ] || fail "expected tar OUT.tar.gz, or folder, wheel or deb FOLDER, or check"
+[ $# -eq 2 ] || fail "expected tar OUT.tar.gz, or folder, wheel or deb FOLDER, check or check-debs"
 out=$(realpath -m -- "$2")
 header=$root/libkiln/include/kiln/kiln.h
 major=$(sed -n 's/^#define KILN_API_VERSION_MAJOR //p' "$header")

@@ -95,6 +95,8 @@ python_tree() {
   printf '#!/usr/bin/python3\nimport sys\n\nfrom kiln.cli import main\n\nsys.exit(main())\n' \
     >"$1/usr/bin/kiln"
   chmod 755 "$1/usr/bin/kiln"
+  mkdir -p "$1/usr/share/man/man1"
+  manual_page | gzip -9n >"$1/usr/share/man/man1/kiln.1.gz"
   # As dh_python3 writes them.
   cat >"$1/DEBIAN/postinst" <<'END'
 #!/bin/sh
@@ -111,6 +113,15 @@ if command -v py3clean >/dev/null; then
 fi
 END
   chmod 755 "$1"/DEBIAN/p*
+}
+
+# The manual page: what the command says of itself.
+manual_page() {
+  printf '.TH KILN 1\n.SH NAME\nkiln \\- compile server for Taichi-language kernels\n'
+  printf '.SH SYNOPSIS\n.B kiln\n.I command\n[\\fIargument\\fR ...]\n.SH DESCRIPTION\n.nf\n'
+  /usr/bin/python3 -I "$root/client_py/kiln/cli.py" --help |
+    sed -e 's/\\/\\\\/g' -e 's/^[.'"'"']/\\\&&/' -e 's/…/.../g'
+  printf '.fi\n'
 }
 
 compiler_tree() {
