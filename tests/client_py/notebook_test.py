@@ -143,6 +143,20 @@ def test_the_next_cell_does_not_draw_on_the_last_frame(ti, shell):
     assert first_pixels(shell.outputs[1]) == ["0000ff"]
 
 
+def test_frames_of_windows(ti, shell):
+    window = ti.ui.Window("a", (4, 4))
+    window._frames._view._SECONDS = window._frames._view._COST = 0
+    for color in ((1, 0, 0), (0, 1, 0)):
+        window.get_canvas().set_background_color(color)
+        window.show()
+    window._frames._view._SECONDS = window._frames._view._next = 1e9
+    window.get_canvas().set_background_color((0, 0, 1))
+    window.show()
+    shell.end_cell()  # shows the last one late
+    window.destroy()
+    assert [first_pixels(output) for output in shell.outputs] == [["ff0000", "00ff00", "0000ff"]]
+
+
 def test_terminals_show_no_frames(ti, shell):
     shell.kernel = None
     ti.GUI("a", res=(4, 4)).show()

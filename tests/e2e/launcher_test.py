@@ -87,7 +87,7 @@ def launcher(tmp_path):
         _touch(root / ".kiln" / "bin" / name)
     for name in ("WORKSPACE", ".bazelrc", "third_party/BUILD", "proto/a.proto", "common/b.h"):
         _touch(root / name)
-    for name in ("runtime", "server", "client_cpp", "client_py/kiln"):
+    for name in ("runtime", "server", "client_cpp", "client_py/kiln", "window"):
         (root / name).mkdir(parents=True)
     shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("*.py"))
     text = (ROOT / "kiln").read_text()
