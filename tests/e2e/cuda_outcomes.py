@@ -1,0 +1,47 @@
+"""What cases (language/harness.py) may show with arch=ti.cuda: what the CPU shows, but for the
+tables below."""
+
+# What CUDA does not have yet is refused with one of these texts.
+REFUSALS = (
+    "gradients on CUDA are not supported yet",
+    "gradients of loops that keep their steps on CUDA",
+    "sparse SNodes on CUDA are not supported yet",
+    "sparse matrix builders on CUDA are not supported yet",
+    "two arrays that overlap cannot be arguments of one launch on a CUDA device",
+    "the elements are on a CUDA device",
+    "this module runs on the CPU",
+)
+# Cases that are about the CPU, or that CUDA answers otherwise for a good reason.
+DIFFERS = {
+    "gradients.gradients_of_another_shape": "the case catches the refusal",
+    "gradients.mistakes_with_checkpoints": "the case catches the refusal",
+    "gradients.products_with_jacobians": "the case catches the refusal",
+    "interop.fields_and_ndarrays_are_given_without_a_copy": "the case catches the refusal",
+    "misuse.misspelt_devices_and_levels": "TI_ARCH overrides what the case names",
+    "misuse.warnings_of_the_runtime": "TI_ARCH overrides what the case names",
+    "modules.what_cannot_be_exported": "modules are for CPUs",
+    "promotion.values_on_signed_integers": "atan2 of libdevice differs in the last place",
+    "random_numbers.types_without_random_numbers": "the sign of zero, under fast_math",
+    "simt.operations_without_a_gpu": "the text names the device",
+}
+# Cases whose outcome depends on the order of a parallel loop's iterations.
+RACES = {
+    "real_functions.references_to_variables_around_a_parallel_loop",
+    "scoping.inner_names_shadow_nothing",
+}
+
+
+def fault(case, expected, lines, agree):
+    """Why the outcome of a case, "section.name", is none that CUDA may have; None if it is one.
+
+    agree: function of two outcomes
+    """
+    if case in RACES:
+        return None
+    # Each init says that the variable overrides its argument.
+    lines = [line for line in lines if "TI_ARCH" not in line]
+    if case in DIFFERS:
+        return "differs no more: take it from the table" if agree(expected, lines) else None
+    if agree(expected, lines) or any(text in line for line in lines for text in REFUSALS):
+        return None
+    return "\n".join(["expected:", *expected, "got:", *lines])
