@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""Packs what a machine with an NVIDIA GPU needs to try Kiln on it, into one file: Kiln's client, a
+Python with NumPy, the language cases, benchmarks, and a cache with the code of all their kernels.
+That machine needs a driver and glibc, but neither a network nor LLVM.
+
+    ./kiln python tools/gpu/pack.py [--out FILE] [--sections NAME...] [--no-benchmarks]
+
+Runs all cases on the emulator (tests/support/fake_cuda), which compiles them for sm_90. With
+nvJitLink of NVIDIA's toolkit the cache holds cubins; without it PTX, which the driver compiles.
+
+On the other machine:
+
+    mkdir gpu && tar -xJf FILE -C gpu && gpu/run --out RESULTS    (run.py explains the options)
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "e2e" / "language"), str(ROOT / "tests" / "e2e")]
+import harness  # noqa: E402
+
+LIMIT = 48 << 20  # bytes of the bundle: with the sources of a checkout, less than 64 MiB
+# Of the C library, which each machine has.
+GLIBC = re.compile(r"^(lib(c|m|dl|rt|pthread|util|resolv|mvec)\.so|ld-linux|linux-vdso)")
+# Parts of Python's library that no case uses.
+UNUSED = re.compile(
+    r"(^|/)(test|tests|idlelib|lib2to3|ensurepip|tkinter|turtledemo|distutils|pydoc_data|"
+    r"__pycache__|config-3[^/]*|dist-packages|site-packages)(/|$)|\.pyi$"
+)
+LAUNCHER = """#!/bin/sh
+here=$(cd "${0%/*}" && pwd)
+export LD_LIBRARY_PATH=$here/lib PYTHONHOME=$here/python PYTHONDONTWRITEBYTECODE=1
+exec "$here/python/bin/python3" "$here/tools/gpu/run.py" "$@"
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / ".kiln" / "gpu.tar.xz")
+    parser.add_argument("--sections", nargs="*")
+    parser.add_argument("--no-benchmarks", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True)
+    tree = options.out.with_name(options.out.name + ".tree")
+    shutil.rmtree(tree, ignore_errors=True)
+    home = tree / "home"
+    home.mkdir(parents=True)
+    sections = options.sections or harness.sections()
+    try:
+        fill_cache(home, sections, options)
+        copy_kiln(tree, home)
+        copy_python(tree)
+        copy_libraries(tree)
+        (tree / "sections").write_text("\n".join(sections) + "\n")
+        (tree / "commit").write_text(output(["git", "-C", ROOT, "rev-parse", "HEAD"]))
+        launcher = tree / "run"
+        launcher.write_text(LAUNCHER)
+        launcher.chmod(0o755)
+        with tarfile.open(options.out, "w:xz", preset=2) as archive:
+            for file in sorted(tree.iterdir()):
+                archive.add(file, file.name)
+    finally:
+        shutil.rmtree(tree, ignore_errors=True)
+    size = options.out.stat().st_size
+    print(f"{options.out}: {size / 2**20:.1f} MiB")
+    if size > LIMIT:
+        sys.exit(f"more than {LIMIT >> 20} MiB")
+
+
+def output(command, **keywords):
+    done = subprocess.run(command, check=True, capture_output=True, text=True, **keywords)
+    return done.stdout
+
+
+def fill_cache(home, sections, options):
+    """Runs the cases, so that `home` has their kernels."""
+    environment = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator", "KILN_HOME": str(home)}
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for section in pool.map(
+                lambda section: harness.run_kiln(section, environment) and section, sections
+            ):
+                print(section, flush=True)
+        if not options.no_benchmarks:
+            command = [ROOT / "kiln", "python", ROOT / "tools" / "gpu" / "benchmarks.py", "--small"]
+            subprocess.run(
+                command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL
+            )
+    finally:
+        subprocess.run(
+            [ROOT / "kiln", "stop"], env={**os.environ, **environment}, capture_output=True
+        )
+
+
+def copy_kiln(tree, home):
+    shutil.copytree(
+        ROOT / "client_py" / "kiln",
+        tree / "client_py" / "kiln",
+        ignore=shutil.ignore_patterns("__pycache__", "*.pyi"),
+    )
+    shutil.copytree(
+        ROOT / "tests" / "e2e" / "language",
+        tree / "tests" / "e2e" / "language",
+        ignore=shutil.ignore_patterns("__pycache__", "names.json"),
+    )
+    shutil.copy(ROOT / "tests" / "e2e" / "cuda_outcomes.py", tree / "tests" / "e2e")
+    (tree / "tools" / "gpu").mkdir(parents=True)
+    for name in ("run.py", "benchmarks.py"):
+        shutil.copy(ROOT / "tools" / "gpu" / name, tree / "tools" / "gpu")
+    binaries = tree / "bin"
+    binaries.mkdir()
+    for name in ("_native.so", "_linalg.so"):
+        shutil.copy(ROOT / ".kiln" / "bin" / name, binaries)
+        subprocess.run(["strip", binaries / name], check=True)
+    # Keys of kernels contain the compiler's id, which clients ask the worker for.
+    worker = ROOT / ".kiln" / "bin" / "kiln-worker"
+    identity = output([worker, "--print-compiler-id"]).split("\n")[0]
+    stand_in = binaries / "kiln-worker"
+    stand_in.write_text(
+        "#!/bin/sh\n# Stands in for the compiler, which is not here: tells its id.\n"
+        f'[ "$1" = --print-compiler-id ] || exit 1\necho {identity}\necho "$0"\n'
+    )
+    stand_in.chmod(0o755)
+    # What remains of the home is the cache; the rest is the daemon's.
+    for file in home.iterdir():
+        if file.name not in ("cache", "warm"):
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def copy_python(tree):
+    """The system's Python with its library and NumPy."""
+    version = "python%d.%d" % sys.version_info[:2]
+    library = pathlib.Path(os.__file__).parent
+    target = tree / "python" / "lib" / version
+
+    def unused(folder, names):
+        inside = pathlib.Path(folder).relative_to(library)
+        return [name for name in names if UNUSED.search(str(inside / name))]
+
+    shutil.copytree(library, target, ignore=unused)
+    import numpy
+
+    shutil.copytree(
+        pathlib.Path(numpy.__file__).parent,
+        tree / "python" / "numpy" / "numpy",
+        ignore=shutil.ignore_patterns("tests", "__pycache__", "*.pyi", "*.a", "*.h", "f2py"),
+    )
+    binary = tree / "python" / "bin" / "python3"
+    binary.parent.mkdir(parents=True)
+    shutil.copy(os.path.realpath(sys.executable), binary)
+    subprocess.run(["strip", binary], check=True)
+
+
+def copy_libraries(tree):
+    """The shared libraries that the copied programs need."""
+    found = {}
+    for file in tree.rglob("*"):
+        if file.is_file() and (".so" in file.name or file.name == "python3"):
+            done = subprocess.run(["ldd", file], capture_output=True, text=True)
+            for name, path in re.findall(r"(\S+) => (/\S+)", done.stdout):
+                if not GLIBC.match(name):
+                    found[name] = path
+    (tree / "lib").mkdir()
+    for name, path in found.items():
+        shutil.copy(os.path.realpath(path), tree / "lib" / name)
+        subprocess.run(["strip", "--strip-unneeded", tree / "lib" / name], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""Shows what run.py found on a machine with a GPU, and keeps it.
+
+    tools/gpu/report.py RESULTS.json [--keep]
+
+--keep: copies the file to docs/gpu-results/DATE-GPU.json.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    results = json.loads(options.results.read_text())
+    machine = results["machine"]
+    print(f"{machine['gpu']}, {machine['date']}, commit {results['commit'][:12]}")
+    sections = results.get("conformance", {})
+    cases = sum(one["cases"] for one in sections.values())
+    faults = {
+        f"{section}.{name}": why
+        for section, one in sections.items()
+        for name, why in one["faults"].items()
+    }
+    print(f"{cases} cases, {len(faults)} faults")
+    for name, why in faults.items():
+        print(f"  {name}")
+        print("".join(f"    {line}\n" for line in why.splitlines()[:20]), end="")
+    benchmarks = results.get("benchmarks", {})
+    if "error" in benchmarks:
+        print("benchmarks:", benchmarks["error"])
+    for row in benchmarks.get("rows", []):
+        figures = ", ".join(f"{key} {value:.4g}" for key, value in row.items() if key != "name")
+        print(f"  {row['name']}: {figures}")
+    if options.keep:
+        gpu = re.sub(r"\W+", "-", machine["gpu"].split(",")[0]).strip("-").lower()
+        kept = ROOT / "docs" / "gpu-results" / f"{machine['date']}-{gpu}.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(options.results.read_text())
+        print(f"kept as {kept.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
