@@ -224,7 +224,7 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
 }
 
 Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
-  const double bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+  const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   const double one = store ? kStore : kLoad;
   const std::optional<int64_t> stride = ByteStride(address, shapes_);
   if (stride == 0) return {one, store ? kLanes * one : one};
@@ -235,8 +235,9 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
     return {one, varies ? kLanes * (store ? kScatter : kGather) : one};
   }
   // Bytes and halves have masks only in AVX-512: a branch and two forms.
-  if (stride && *stride == static_cast<int64_t>(bytes)) {
-    return {one, bytes < 4 ? one + 6 : one * std::max(1.0, bytes / 4)};
+  if (stride && *stride == bytes) {
+    const double vectors = static_cast<double>(bytes) / 4;
+    return {one, bytes < 4 ? one + 6 : one * vectors};
   }
   return {one, kLanes * (store ? kScatter : kGather)};
 }
