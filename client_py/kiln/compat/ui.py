@@ -1,12 +1,12 @@
 """`ti.ui`: windows with canvases, scenes and widgets."""
 
 from ..gui import GUI
-from ..windows.camera import (
+from ..windows.camera import (  # noqa: F401  (programs import two of taichi.ui.utils)
     Camera,
     ProjectionMode,
-    euler_to_vec,  # noqa: F401  (programs import both from taichi.ui.utils)
+    euler_to_vec,
     make_camera,
-    vec_to_euler,  # noqa: F401
+    vec_to_euler,
 )
 from ..windows.canvas import Canvas
 from ..windows.scene import Scene
