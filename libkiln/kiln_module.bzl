@@ -15,7 +15,7 @@ def kiln_module(name, srcs, targets = [], static = False, deps = [], **kwargs):
       targets: levels of x86-64, such as "x86-64-v3"; none: those of kiln export.
       static: whether programs contain the module (kiln_module_open_linked).
       deps: labels of programs' libkiln, in place of the one that is linked statically.
-      **kwargs: of the library, such as visibility.
+      **kwargs: of the library, such as visibility; tags are those of the export, too.
     """
     files = [name + ".kiln", name + ".hpp"]
     options = ["--name", name, "-o", "$(execpath %s.kiln)" % name]
@@ -37,6 +37,7 @@ def kiln_module(name, srcs, targets = [], static = False, deps = [], **kwargs):
         ]),
         # What the command runs is no input of the action.
         local = True,
+        tags = kwargs.get("tags", []),
         message = "Exporting the kernels of",
     )
     cc_library(
