@@ -134,7 +134,7 @@ struct Compiler::State {
   }
 
   // Runs the pipeline. What a pass cannot do is an error that it reports at a node.
-  absl::Status RunPasses(mlir::ModuleOp module, Stopwatch* watch,
+  absl::Status RunPasses(mlir::ModuleOp module, bool for_cpu, Stopwatch* watch,
                          std::vector<proto::Diagnostic>* diagnostics);
 
   mlir::MLIRContext context;
@@ -147,7 +147,7 @@ struct Compiler::State {
   CodeGenerator generator;
 };
 
-absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
+absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, bool for_cpu, Stopwatch* watch,
                                         std::vector<proto::Diagnostic>* diagnostics) {
   std::string broken;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& problem) {
@@ -174,6 +174,7 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, Stopwatch* watch,
   for (auto& [row, manager] : passes) {
     if (row.for_gradients && !differentiates) continue;
     if (row.for_second && !differentiates_twice) continue;
+    if (row.for_cpus && !for_cpu) continue;
     const bool failed = mlir::failed(manager->run(module));
     watch->Stage(row.name, module);
     // A pass that fails has to say why at a node. Silence is a mistake of the pass.
@@ -211,7 +212,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
     (*module->getOps<ir::KernelOp>().begin())
         ->setAttr(kLanesAttribute, builder.getI32IntegerAttr(lanes));
   }
-  RETURN_IF_ERROR(state_->RunPasses(*module, &watch, &out.diagnostics));
+  RETURN_IF_ERROR(state_->RunPasses(*module, !unit.target().has_cuda(), &watch, &out.diagnostics));
   if (!out.diagnostics.empty()) return out;
 
   auto kernel = *module->getOps<ir::KernelOp>().begin();

@@ -24,7 +24,7 @@ CountedLoop::CountedLoop(FunctionEmitter& f, const Names& names, Value* from, Va
   b.SetInsertPoint(body);
 }
 
-void CountedLoop::End(llvm::ArrayRef<Value*> after, bool vectorise) {
+void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise) {
   llvm::IRBuilder<>& b = f_.builder();
   BasicBlock* latch = b.GetInsertBlock();
   index_->addIncoming(b.CreateNSWAdd(index_, llvm::ConstantInt::get(index_->getType(), 1)), latch);

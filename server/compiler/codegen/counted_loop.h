@@ -37,9 +37,12 @@ class CountedLoop {
   llvm::BasicBlock* exit() const { return exit_; }
 
   // Ends the body at the builder's place. `vectorise`: FunctionEmitter::BranchBack.
-  void End(llvm::ArrayRef<llvm::Value*> after, bool vectorise = false);
+  using Vectorise = FunctionEmitter::Vectorise;
+  void End(llvm::ArrayRef<llvm::Value*> after, Vectorise vectorise = Vectorise::kAsLlvmSees);
   // The same with the values of `next`, whose block the builder is in.
-  void End() { End(Values(next_values_.begin(), next_values_.end())); }
+  void End(Vectorise vectorise = Vectorise::kAsLlvmSees) {
+    End(Values(next_values_.begin(), next_values_.end()), vectorise);
+  }
 
  private:
   FunctionEmitter& f_;

@@ -54,13 +54,20 @@ void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*>
   b_.CreateBr(block);
 }
 
-void FunctionEmitter::BranchBack(BasicBlock* header, bool vectorise) {
+void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise) {
   llvm::LLVMContext& c = b_.getContext();
   const auto word = [&](const char* text) { return llvm::MDString::get(c, text); };
   // The first operand is the node itself, which makes the loop's identity distinct.
   llvm::SmallVector<llvm::Metadata*> facts = {nullptr,
                                               llvm::MDNode::get(c, word("llvm.loop.mustprogress"))};
-  if (vectorise) {
+  if (vectorise == Vectorise::kNever || vectorise == Vectorise::kBySlp) {
+    llvm::Metadata* no = llvm::ConstantAsMetadata::get(b_.getFalse());
+    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.vectorize.enable"), no}));
+  }
+  if (vectorise == Vectorise::kNever) {
+    facts.push_back(llvm::MDNode::get(c, word("llvm.loop.unroll.disable")));
+  }
+  if (vectorise == Vectorise::kFirst) {
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
     llvm::Metadata* done = llvm::MDNode::get(c, {word("llvm.loop.isvectorized"), one});
     // LLVM would unroll a short loop before it could vectorise it.
@@ -75,8 +82,8 @@ void FunctionEmitter::BranchBack(BasicBlock* header, bool vectorise) {
 
 void FunctionEmitter::Finish() { b_.CreateBr(return_block_); }
 
-ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
-  for (mlir::Operation& op : block) {
+ir::YieldOp FunctionEmitter::EmitOps(llvm::iterator_range<mlir::Block::iterator> ops) {
+  for (mlir::Operation& op : ops) {
     // A yield's meaning is its parent's, so the caller branches. All other ends leave the block
     // here.
     if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) return yield;
@@ -96,11 +103,11 @@ ir::YieldOp FunctionEmitter::EmitBlock(mlir::Block& block) {
 // An op that is not named here is arithmetic, or unsupported.
 void FunctionEmitter::EmitOp(mlir::Operation& op) {
   llvm::TypeSwitch<mlir::Operation*>(&op)
-      .Case<ir::IfOp, ir::ForOp, ir::LoopOp, ir::CallOp, ir::PrintOp, ir::AssertOp, ir::RandomOp,
-            ir::GlobalOp, ir::ComponentOp, ir::ElementOp, ir::AddressOfOp, ir::LocalOp,
-            ir::LocalArrayOp, ir::TemporaryOp, ir::LoadOp, ir::StoreOp, ir::ZeroOp, ir::AtomicOp,
-            ir::UpdateOp, ir::TapePushOp, ir::TapeTopOp, ir::TapePopOp, ir::TapeSlotOp,
-            ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
+      .Case<ir::IfOp, ir::InsideOp, ir::ForOp, ir::LoopOp, ir::CallOp, ir::PrintOp, ir::AssertOp,
+            ir::RandomOp, ir::GlobalOp, ir::ComponentOp, ir::ElementOp, ir::AddressOfOp,
+            ir::LocalOp, ir::LocalArrayOp, ir::TemporaryOp, ir::LoadOp, ir::StoreOp, ir::ZeroOp,
+            ir::AtomicOp, ir::UpdateOp, ir::TapePushOp, ir::TapeTopOp, ir::TapePopOp,
+            ir::TapeSlotOp, ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
           [&](auto known) { Emit(known); })
       .Case([&](ir::ActivateOp o) { trees_.Activate(o); })
       .Case([&](ir::DeactivateOp o) { trees_.Deactivate(o); })
@@ -156,6 +163,12 @@ void FunctionEmitter::Emit(ir::IfOp op) {
     Map(result, reached ? static_cast<Value*>(phi) : llvm::PoisonValue::get(phi->getType()));
     if (!reached) phi->eraseFromParent();
   }
+}
+
+void FunctionEmitter::Emit(ir::InsideOp op) {
+  Value* index = b_.CreateSExt(ValueOf(op.getIndex()), b_.getInt64Ty());
+  Map(op, b_.CreateAnd(b_.CreateICmpSGE(index, ValueOf(op.getLower())),
+                       b_.CreateICmpSLT(index, ValueOf(op.getUpper()))));
 }
 
 void FunctionEmitter::Emit(ir::ForOp op) {

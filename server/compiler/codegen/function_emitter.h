@@ -124,7 +124,9 @@ class FunctionEmitter {
 
   // Emits the ops of a block. A kiln.yield at its end is the caller's to emit, and returned. Other
   // terminators leave the block for a known place, and are emitted.
-  ir::YieldOp EmitBlock(mlir::Block& block);
+  ir::YieldOp EmitBlock(mlir::Block& block) { return EmitOps({block.begin(), block.end()}); }
+  // The same of a part of a block.
+  ir::YieldOp EmitOps(llvm::iterator_range<mlir::Block::iterator> ops);
 
   // Where continue and break lead, in blocks that are emitted between PushLoop and PopLoop.
   struct Loop {
@@ -147,11 +149,18 @@ class FunctionEmitter {
   void BranchTo(llvm::BasicBlock* block, llvm::ArrayRef<llvm::PHINode*> phis,
                 llvm::ArrayRef<llvm::Value*> values);
   llvm::SmallVector<llvm::Value*, 4> ValuesOf(mlir::ValueRange values) const;
+  enum class Vectorise {
+    kAsLlvmSees,
+    // LLVM must not unroll the loop before it has tried to vectorise it. Otherwise rows of few
+    // cells are unrolled, and LLVM vectorises the loop around them, whose accesses have strides.
+    kFirst,
+    // Not across iterations.
+    kBySlp,
+    // Few iterations: neither vectorised nor unrolled.
+    kNever,
+  };
   // Branches from a loop's latch to its header, and tells LLVM that the loop ends some time.
-  // `vectorise`: LLVM must not unroll the loop before it has tried to vectorise it. Otherwise rows
-  // of few cells are unrolled, and LLVM vectorises the loop around them, whose accesses have
-  // strides.
-  void BranchBack(llvm::BasicBlock* header, bool vectorise = false);
+  void BranchBack(llvm::BasicBlock* header, Vectorise vectorise = Vectorise::kAsLlvmSees);
   // Emits a test that ends the function if the launch has failed.
   void EndIfFailed();
   // Branches to the return block.
@@ -188,6 +197,7 @@ class FunctionEmitter {
   void EmitArithmetic(mlir::Operation& op);
   llvm::Type* TypeOf(mlir::Value value);
   void Emit(ir::IfOp op);
+  void Emit(ir::InsideOp op);
   void Emit(ir::ForOp op);
   void Emit(ir::LoopOp op);
   void Emit(ir::PrintOp op);

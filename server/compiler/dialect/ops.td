@@ -590,6 +590,17 @@ def Kiln_IfOp : Kiln_CustomOp<"if", [RecursiveMemoryEffects, NoRegionArguments]>
   }];
 }
 
+def Kiln_InsideOp : Kiln_Op<"inside", [Pure]> {
+  let summary = "whether an index is in the part of its row in which conditions are decided";
+  let description = [{
+    lower <= index < upper. Code generation for CPUs makes loops of their own of the branches of an
+    if on it that is directly in a task's body.
+  }];
+  let arguments = (ins AnySignlessInteger:$index, I64:$lower, I64:$upper);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$index `from` $lower `to` $upper attr-dict `:` type($index)";
+}
+
 class Kiln_Terminator<string mnemonic, list<Trait> traits = []>
     : Kiln_Op<mnemonic, !listconcat([Terminator], traits)> {
   let arguments = (ins Variadic<Kiln_Scalar>:$values);

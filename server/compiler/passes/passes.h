@@ -21,6 +21,7 @@ std::unique_ptr<mlir::Pass> CreateOffloadPass();
 std::unique_ptr<mlir::Pass> CreateNarrowBoundsPass();
 std::unique_ptr<mlir::Pass> CreateReducePass();
 std::unique_ptr<mlir::Pass> CreateReductionFormPass();
+std::unique_ptr<mlir::Pass> CreateSplitRowsPass();
 std::unique_ptr<mlir::Pass> CreatePairAtomicsPass();
 std::unique_ptr<mlir::Pass> CreateLanesPass();
 
@@ -36,6 +37,7 @@ struct PassRow {
   std::unique_ptr<mlir::Pass> (*create)();
   bool for_gradients = false;  // only for kernels that are differentiated
   bool for_second = false;     // only for those whose gradient is differentiated again
+  bool for_cpus = false;       // only for targets that run iterations in rows
 };
 
 // From what the front end makes to what the code generator takes, in order.

@@ -61,6 +61,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"cse", mlir::createCSEPass},
       // Before the code generator, after all that adds or removes carried values.
       {"reduction-form", CreateReductionFormPass},
+      // Copies bodies, so all that makes them smaller comes first.
+      {"split-rows", CreateSplitRowsPass, false, false, true},
       // Last: pairs are of atomics that follow each other in the code as it is emitted.
       {"pair-atomics", CreatePairAtomicsPass},
       // Looks at whole bodies as they are emitted, and changes none.

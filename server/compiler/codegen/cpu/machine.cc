@@ -3,11 +3,13 @@
 #include <mutex>
 
 #include "common/base/status_macros.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/RegAllocRegistry.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -162,6 +164,22 @@ absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
   return absl::OkStatus();
 }
 
+// Some of LLVM's passes take more than linear time: hoisting the constants of a loop makes each of
+// them live in all of its blocks, splitting live ranges walks a block once for each range, and so
+// on. A module with a function of more instructions than this does without these passes, at the
+// price of some spills.
+static constexpr size_t kLargeFunction = 5000;
+// The same of unoptimised code, for passes on LLVM IR.
+static constexpr size_t kLargeInput = 12000;
+
+static size_t LargestFunction(const llvm::Module& module) {
+  size_t most = 0;
+  for (const llvm::Function& f : module) {
+    most = std::max<size_t>(most, f.getInstructionCount());
+  }
+  return most;
+}
+
 void Machine::Optimize(llvm::Module& module) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -179,7 +197,8 @@ void Machine::Optimize(llvm::Module& module) {
   const bool has_functions = llvm::any_of(module, [](const llvm::Function& f) {
     return !f.isDeclaration() && f.getName().starts_with(codegen::kFunctionPrefix);
   });
-  const std::string text = PipelineText(state_->options.level, has_functions);
+  const std::string text =
+      PipelineText(state_->options.level, has_functions, LargestFunction(module) > kLargeInput);
   if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
     // The text is our own constant, so an error is a mistake of this program.
     llvm::report_fatal_error(std::move(error));
@@ -187,18 +206,25 @@ void Machine::Optimize(llvm::Module& module) {
   passes.run(module, modules);
 }
 
-// Some of LLVM's passes take more than linear time: hoisting the constants of a loop makes each of
-// them live in all of its blocks, splitting live ranges walks a block once for each range, and so
-// on. A module with a function of more instructions than this does without these passes, at the
-// price of some spills.
-static constexpr size_t kLargeFunction = 5000;
-
-static size_t LargestFunction(const llvm::Module& module) {
-  size_t most = 0;
-  for (const llvm::Function& f : module) {
-    most = std::max<size_t>(most, f.getInstructionCount());
+// Whether a loop has so many loads and stores that loop strength reduction, which compares all ways
+// to write their addresses, would take most of the time of code generation.
+static bool HasLargeLoop(llvm::Module& module) {
+  constexpr size_t kManyAccesses = 64;
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    llvm::DominatorTree dominators(f);
+    const llvm::LoopInfo loops(dominators);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (!loop->isInnermost()) continue;
+      size_t accesses = 0;
+      for (const llvm::BasicBlock* block : loop->blocks()) {
+        accesses += llvm::count_if(
+            *block, [](const llvm::Instruction& i) { return i.mayReadOrWriteMemory(); });
+      }
+      if (accesses > kManyAccesses) return true;
+    }
   }
-  return most;
+  return false;
 }
 
 // Sets one of LLVM's command-line flags. They belong to the process, and LLD resets them: so all
@@ -210,13 +236,12 @@ static void SetFlag(const char* name, bool value) {
   *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
 }
 
-static void ChooseEffort(const llvm::Module& module, int level) {
+static void ChooseEffort(llvm::Module& module, int level) {
   const bool large = LargestFunction(module) > kLargeFunction;
   // Moving integers to mask registers and back gains nothing here and is quadratic.
   SetFlag("disable-x86-domain-reassignment", true);
   SetFlag("disable-machine-licm", large);
-  // Loop strength reduction compares all ways to write a loop's addresses.
-  SetFlag("disable-lsr", large);
+  SetFlag("disable-lsr", large || (level > 0 && HasLargeLoop(module)));
   llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
   if (large) allocate = llvm::createBasicRegisterAllocator;
   // Process-wide like the flags, so each module sets it.
@@ -244,9 +269,9 @@ absl::StatusOr<llvm::SmallVector<char, 0>> Machine::EmitObject(llvm::Module& mod
 }
 
 absl::StatusOr<std::string> Machine::EmitAssembly(const llvm::Module& module) {
-  ChooseEffort(module, state_->options.level);
   // Emitting changes what it emits.
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  ChooseEffort(*copy, state_->options.level);
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
   RETURN_IF_ERROR(EmitFile(*state_->machine, *copy, llvm::CodeGenFileType::AssemblyFile, out));

@@ -1,5 +1,7 @@
 #include "server/compiler/codegen/cpu/pipelines.h"
 
+#include <string_view>
+
 namespace kiln::cpu {
 namespace {
 
@@ -35,7 +37,8 @@ constexpr char kFull[] =
     ",jump-threading,correlated-propagation,adce,dse,loop-mssa(licm<allowspeculation>),"
     "simplifycfg<hoist-common-insts;sink-common-insts>," KILN_INSTCOMBINE
     ","
-    "loop(loop-rotate<header-duplication>,loop-deletion),inject-tli-mappings,"
+    // The loop vectoriser takes no loop with a switch, which simplifycfg makes of comparisons.
+    "lower-switch,loop(loop-rotate<header-duplication>,loop-deletion),inject-tli-mappings,"
     "loop-vectorize,infer-alignment,loop-load-elim," KILN_INSTCOMBINE
     ",simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;"
     "hoist-common-insts;sink-common-insts>,slp-vectorizer,vector-combine," KILN_INSTCOMBINE
@@ -44,9 +47,16 @@ constexpr char kFull[] =
 
 }  // namespace
 
-std::string PipelineText(int level, bool has_functions) {
+std::string PipelineText(int level, bool has_functions, bool large) {
   if (level == 0) return kNone;
-  return std::string(has_functions ? kInline : "") + (level == 1 ? kSimple : kFull);
+  std::string text = level == 1 ? kSimple : kFull;
+  if (large) {
+    // Both compare each store of a block with many others.
+    for (const std::string_view pass : {"slp-vectorizer,vector-combine,", "dse,"}) {
+      if (const size_t at = text.find(pass); at != text.npos) text.erase(at, pass.size());
+    }
+  }
+  return std::string(has_functions ? kInline : "") + text;
 }
 
 }  // namespace kiln::cpu

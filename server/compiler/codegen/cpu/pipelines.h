@@ -7,8 +7,9 @@
 
 namespace kiln::cpu {
 
-// `has_functions`: the module has functions that tasks call.
-std::string PipelineText(int level, bool has_functions);
+// `has_functions`: the module has functions that tasks call. `large`: a function is so large that
+// passes of more than linear time would take seconds.
+std::string PipelineText(int level, bool has_functions, bool large);
 
 }  // namespace kiln::cpu
 

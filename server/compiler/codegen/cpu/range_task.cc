@@ -73,11 +73,20 @@ class RangeEmitter {
   void set_step(int64_t step) { step_ = step; }
   // Runs iterations in lanes, along the innermost dimension, which is not folded.
   void set_lanes(LaneEmitter* lanes) { lanes_ = lanes; }
+  // Of loops over cells.
+  void set_vectorise(FunctionEmitter::Vectorise vectorise) { vectorise_ = vectorise; }
+  // Rows of a body that passes/split_rows.cc has split are two loops: of the cells inside, and of
+  // those at the ends.
+  void set_split(ir::IfOp split) {
+    if (!IsFolded()) split_ = split;
+  }
 
  private:
   using Accumulators = CountedLoop::Values;
   using Phis = CountedLoop::Phis;
+  using Vectorise = FunctionEmitter::Vectorise;
 
+  bool IsFolded() const { return row_ != static_cast<int>(dimensions_.size()) - 1; }
   Accumulators EmitRows(Value* begin, Value* end, const Accumulators& start);
   llvm::SmallVector<Value*, 4> IndicesOfRow(Value* row);
   void NextRow(const Phis& indices, BasicBlock* latch);
@@ -85,7 +94,11 @@ class RangeEmitter {
   Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer,
                         const Accumulators& start);
   Accumulators EmitRow(Value* from, Value* to, Value* outer, const Accumulators& start);
-  void EmitBody(Value* number, const CountedLoop& loop);
+  Accumulators EmitSplit(Value* from, Value* to, Value* outer, const Accumulators& start);
+  Accumulators EmitCells(Value* from, Value* to, Value* outer, const Accumulators& start,
+                         mlir::Block* branch, Vectorise vectorise);
+  void EmitInside();
+  void EmitBody(Value* number, const CountedLoop& loop, mlir::Block* branch = nullptr);
   Value* NumberOf(int dimension, Value* index, Value* outer);
   void MapIndex(int dimension, Value* index);
   Value* Cut(Value* at);
@@ -100,6 +113,10 @@ class RangeEmitter {
   const int row_;     // the innermost dimension that is not folded; -1: there is no dimension
   int64_t step_ = 0;  // 0: chunks end anywhere
   LaneEmitter* lanes_ = nullptr;
+  Vectorise vectorise_ = Vectorise::kAsLlvmSees;
+  ir::IfOp split_;  // null: each row is one loop
+  // If split: where the inner part of a row begins and ends, as indices, within the row.
+  Value *inside_from_ = nullptr, *inside_to_ = nullptr;
 };
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
@@ -116,20 +133,46 @@ Value* RangeEmitter::NumberOf(int dimension, Value* index, Value* outer) {
   return b_.CreateAdd(b_.CreateMul(outer, d.extent), b_.CreateSub(index, d.lower));
 }
 
-// One iteration of the task. `number` is its place among all, in row-major order.
-void RangeEmitter::EmitBody(Value* number, const CountedLoop& loop) {
+// One iteration of the task. `number` is its place among all, in row-major order. `branch`: the
+// block of the split that it takes.
+void RangeEmitter::EmitBody(Value* number, const CountedLoop& loop, mlir::Block* branch) {
   f_.StartRandom(number);
   for (auto [argument, value] : llvm::zip(task_.getAccumulators(), loop.values())) {
     f_.Map(argument, value);
   }
   f_.PushLoop({loop.next(), loop.next_values(), nullptr, {}});
-  f_.EmitBlock(task_.getBody().front());
+  mlir::Block& body = task_.getBody().front();
+  if (branch == nullptr) {
+    f_.EmitBlock(body);
+  } else if (ir::YieldOp yield = f_.EmitBlock(*branch)) {
+    // What is before the split has been emitted (EmitInside).
+    for (auto [result, value] : llvm::zip(split_.getResults(), yield.getValues())) {
+      f_.Map(result, f_.ValueOf(value));
+    }
+    f_.EmitOps({std::next(split_->getIterator()), body.end()});
+  }
   f_.PopLoop();
+}
+
+// The ops before the split, which are the same in all iterations but for the question itself.
+void RangeEmitter::EmitInside() {
+  mlir::Block& body = task_.getBody().front();
+  auto inside = split_.getCondition().getDefiningOp<ir::InsideOp>();
+  f_.EmitOps({body.begin(), inside->getIterator()});
+  const Dimension& row = dimensions_[row_];
+  const auto within = [&](Value* at, Value* from) {
+    Value* end = b_.CreateNSWAdd(row.lower, row.extent);
+    at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, from);
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, end);
+  };
+  inside_from_ = within(f_.ValueOf(inside.getLower()), row.lower);
+  inside_to_ = within(f_.ValueOf(inside.getUpper()), inside_from_);
 }
 
 // A counted loop over one dimension from `from` to `to`, with the loops over those inside it.
 RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
                                                   Value* outer, const Accumulators& start) {
+  if (split_ && dimension == row_) return EmitSplit(from, to, outer, start);
   CountedLoop loop(f_, {"row", "iteration", "next", "row_end"}, from, to, AccumulatorTypes(),
                    start);
   // A field without axes has one iteration and no index.
@@ -144,7 +187,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
     EmitBody(number, loop);
   }
   b_.SetInsertPoint(loop.next());
-  loop.End();
+  loop.End(dimension + 1 < task_.getNumDims() ? Vectorise::kAsLlvmSees : vectorise_);
   return loop.values();
 }
 
@@ -152,6 +195,39 @@ RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Value* 
                                                  const Accumulators& start) {
   if (lanes_ == nullptr) return EmitLoop(row_, from, to, outer, start);
   return lanes_->EmitRow(from, to, NumberOf(row_, from, outer), start);
+}
+
+// A row, or a part of one, of a body that is split: the cells at both ends, then those inside.
+RangeEmitter::Accumulators RangeEmitter::EmitSplit(Value* from, Value* to, Value* outer,
+                                                   const Accumulators& start) {
+  const auto clamp = [&](Value* at, Value* least) {
+    at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, least);
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, to);
+  };
+  Value* inside_from = clamp(inside_from_, from);
+  Value* inside_to = clamp(inside_to_, inside_from);
+  // One loop for both ends, since code takes time to compile.
+  CountedLoop ends(f_, {"ends", "end", nullptr, "ends_end"}, b_.getInt64(0), b_.getInt64(2),
+                   AccumulatorTypes(), start);
+  Value* first = b_.CreateICmpEQ(ends.index(), b_.getInt64(0));
+  ends.End(
+      EmitCells(b_.CreateSelect(first, from, inside_to), b_.CreateSelect(first, inside_from, to),
+                outer, ends.values(), &split_.getElseBlock(), Vectorise::kNever),
+      Vectorise::kNever);
+  return EmitCells(inside_from, inside_to, outer, ends.values(), &split_.getThenBlock(),
+                   Vectorise::kAsLlvmSees);
+}
+
+RangeEmitter::Accumulators RangeEmitter::EmitCells(Value* from, Value* to, Value* outer,
+                                                   const Accumulators& start, mlir::Block* branch,
+                                                   Vectorise vectorise) {
+  CountedLoop loop(f_, {"row", "iteration", "next", "row_end"}, from, to, AccumulatorTypes(),
+                   start);
+  MapIndex(row_, loop.index());
+  EmitBody(NumberOf(row_, loop.index(), outer), loop, branch);
+  b_.SetInsertPoint(loop.next());
+  loop.End(vectorise);
+  return loop.values();
 }
 
 // The index of a row in each of the dimensions outside. The chunk is not empty, so no extent is 0.
@@ -239,10 +315,22 @@ Value* RangeEmitter::Cut(Value* at) {
   Value* width = dimensions_[row_].extent;
   // The end of the only row is no column of it: the last line below keeps it.
   Value* column = row_ > 0 ? b_.CreateURem(at, width) : at;
-  Value* room = b_.CreateSub(width, b_.getInt64(step_));
-  room = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, room, b_.getInt64(0));
-  Value* kept = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, room);
-  kept = b_.CreateAnd(kept, b_.getInt64(-step_));
+  const auto kept_of = [&](Value* columns, Value* count) {
+    Value* room = b_.CreateSub(count, b_.getInt64(step_));
+    room = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, room, b_.getInt64(0));
+    Value* kept = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, columns, room);
+    return b_.CreateAnd(kept, b_.getInt64(-step_));
+  };
+  Value* kept;
+  if (split_) {
+    // Vectors begin where the inner part does; before it, the beginning of the row is left.
+    Value* from = b_.CreateSub(inside_from_, dimensions_[row_].lower);
+    Value* columns = b_.CreateSub(column, from);
+    kept = b_.CreateAdd(from, kept_of(columns, b_.CreateSub(inside_to_, inside_from_)));
+    kept = b_.CreateSelect(b_.CreateICmpSLT(columns, b_.getInt64(0)), b_.getInt64(0), kept);
+  } else {
+    kept = kept_of(column, width);
+  }
   Value* cut = b_.CreateAdd(b_.CreateSub(at, column), kept);
   return row_ > 0 ? cut : b_.CreateSelect(b_.CreateICmpEQ(at, width), at, cut);
 }
@@ -250,6 +338,7 @@ Value* RangeEmitter::Cut(Value* at) {
 void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   const Accumulators start = lanes_ != nullptr ? lanes_->InitialValues() : InitialValues(f_, task_);
   EndIfEmpty(f_, begin, end, "some");
+  if (split_) EmitInside();
   // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.
   if (step_ > 0 && row_ >= 0) {
     begin = Cut(begin);
@@ -268,11 +357,21 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   StorePartials(f_, piece, result);
 }
 
+// The branch by which passes/split_rows.cc has split the body; null: it has not.
+ir::IfOp SplitOf(ir::RangeTaskOp op) {
+  for (auto branch : op.getBody().front().getOps<ir::IfOp>()) {
+    auto inside = branch.getCondition().getDefiningOp<ir::InsideOp>();
+    if (inside && inside->getNextNode() == branch) return branch;
+  }
+  return {};
+}
+
 // The number of lanes in which a task runs; 0: one iteration after the other.
 int64_t LanesOf(KernelState* state, ir::RangeTaskOp op, const std::vector<Dimension>& dimensions) {
   // Rows that are shorter than a vector would leave lanes idle; folded ones are hardly longer.
   const codegen::Target::Lanes target = state->target->lanes();
   if (!op.getLanes() || target.count == 0 || FoldedDimensions(dimensions) > 0) return 0;
+  if (SplitOf(op)) return 0;  // LLVM vectorises these
   constexpr int64_t kLongRow = 256;
   const auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions.back().extent);
   if (extent != nullptr && extent->getSExtValue() < target.count) return 0;
@@ -322,6 +421,49 @@ int64_t StepOf(ir::RangeTaskOp op, int64_t lanes) {
       llvm::bit_floor(static_cast<uint64_t>(std::clamp(wanted, kLeastStep, kMostStep))));
 }
 
+// Whether the loop takes long enough to flush denormal numbers: by its size and code alone, so that
+// results are the same in each run.
+Value* IsLong(llvm::IRBuilder<>& b, ir::RangeTaskOp op, const std::vector<Dimension>& dimensions) {
+  constexpr int64_t kNanoseconds = 2000;
+  Value* total = b.getInt64(1);
+  for (const Dimension& d : dimensions) total = b.CreateMul(total, d.extent);
+  const int64_t least = kNanoseconds / std::max<int64_t>(op.getCost(), 1);
+  return b.CreateICmpSGE(total, b.getInt64(least));
+}
+
+bool ComputesFloats(mlir::Region& region) {
+  return region
+      .walk([](mlir::Operation* op) {
+        const bool floats = llvm::any_of(op->getResultTypes(), llvm::IsaPred<mlir::FloatType>);
+        return floats && !llvm::isa<ir::LoadOp>(op) ? mlir::WalkResult::interrupt()
+                                                    : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+// Whether each iteration works on neighbouring components of cells, such as a matrix: SLP makes
+// vectors of these. Across iterations the loop vectoriser would have to gather them.
+bool IsOfComponents(ir::RangeTaskOp op) {
+  constexpr int64_t kLeast = 8;
+  auto kernel = op->getParentOfType<ir::KernelOp>();
+  bool any = false;
+  for (mlir::Operation& inner : op.getBody().front()) {
+    if (inner.getNumRegions() > 0) return false;
+    auto global = llvm::dyn_cast<ir::GlobalOp>(inner);
+    if (!global) continue;
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
+    if (!dense || dense.getNumDigits() == 0) return false;
+    const auto count = static_cast<int64_t>(dense.getTypes().size());
+    const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
+    const int64_t stride = dense.getDigitStride(base, dense.getNumDigits() - 1);
+    // Whole vectors of 4, and no gaps between the cells' components.
+    if (count < kLeast || count % 4 != 0) return false;
+    if (stride != count * Bytes(global.getType().getPointee())) return false;
+    any = true;
+  }
+  return any;
+}
+
 // The function of a range task. `parallel`: others may run atomics at the same time.
 void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const std::string& name,
                        bool parallel) {
@@ -331,12 +473,17 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   AskAtAtomics(op, &f);
   f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
+  if (state->kernel.getFastMath() && ComputesFloats(op.getBody())) {
+    FlushDenormals(f, IsLong(f.builder(), op, dimensions));
+  }
   const int64_t lanes = LanesOf(state, op, dimensions);
   std::optional<LaneEmitter> lane_emitter;
   if (lanes > 0) lane_emitter.emplace(f, op, lanes);
   RangeEmitter emitter(f, op, std::move(dimensions));
   if (lane_emitter) emitter.set_lanes(&*lane_emitter);
   emitter.set_step(StepOf(op, lanes));
+  if (IsOfComponents(op)) emitter.set_vectorise(FunctionEmitter::Vectorise::kBySlp);
+  emitter.set_split(SplitOf(op));
   emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }

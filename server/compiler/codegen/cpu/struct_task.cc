@@ -114,7 +114,7 @@ Accumulators StructEmitter::Loop(Value* from, Value* to, const Accumulators& sta
   f_.trees().PushScope();
   const Accumulators after = body(loop.index(), loop.values());
   f_.trees().PopScope();
-  loop.End(after, vectorise);
+  loop.End(after, vectorise ? CountedLoop::Vectorise::kFirst : CountedLoop::Vectorise::kAsLlvmSees);
   return loop.values();
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
@@ -104,6 +106,31 @@ void EndIfEmpty(FunctionEmitter& f, Value* begin, Value* end, const char* name) 
   llvm::BasicBlock* some = f.NewBlock(name);
   b.CreateCondBr(b.CreateICmpSLT(begin, end), some, f.return_block());
   b.SetInsertPoint(some);
+}
+
+void FlushDenormals(FunctionEmitter& f, Value* is_long) {
+  constexpr uint32_t kFlushResults = 0x8000, kFlushOperands = 0x40;
+  llvm::IRBuilder<>& b = f.builder();
+  // 0: the mode is the caller's. No mode is 0, since its exceptions are masked.
+  Value* before = f.Alloca(b.getInt32Ty(), 1);
+  Value* mode = f.Alloca(b.getInt32Ty(), 1);
+  llvm::BasicBlock* flush = f.NewBlock("flush");
+  llvm::BasicBlock* after = f.NewBlock("flushed");
+  b.CreateStore(b.getInt32(0), before);
+  b.CreateCondBr(is_long, flush, after);
+  b.SetInsertPoint(flush);
+  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {before});
+  Value* kept = b.CreateLoad(b.getInt32Ty(), before);
+  b.CreateStore(b.CreateOr(kept, kFlushResults | kFlushOperands), mode);
+  b.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {mode});
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+
+  llvm::IRBuilder<> end(f.return_block()->getTerminator());
+  Value* flushes = end.CreateIsNotNull(end.CreateLoad(b.getInt32Ty(), before));
+  llvm::IRBuilder<> restore(
+      llvm::SplitBlockAndInsertIfThen(flushes, &*end.GetInsertPoint(), /*Unreachable=*/false));
+  restore.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {before});
 }
 
 // A piece has a slot for each accumulator. Pieces run in any order, so each has its own slots.
