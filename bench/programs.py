@@ -1,8 +1,8 @@
 """The kernels that bench/kernels.py times, in the language itself.
 
-Run as `python programs.py kiln|taichi [rounds] [threads]`: prints one JSON object,
+Run as `python programs.py kiln|taichi [rounds] [threads] [row,row,…]`: prints one JSON object,
 kernel -> seconds per call (median). Both implementations run the same text, so that the
-comparison depends on nothing else.
+comparison depends on nothing else. kernels_peer.cc has the same rows in C++.
 """
 
 import json
@@ -17,6 +17,7 @@ else:
 
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 9
 THREADS = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+WANTED = sys.argv[4].split(",") if len(sys.argv) > 4 else None
 
 options = {"cpu_max_num_threads": THREADS} if THREADS else {}
 if IMPLEMENTATION == "taichi":
@@ -28,40 +29,102 @@ M = 2048
 BODIES = 4096
 SIZE = 1024
 BINS = 256
+CUBE = 192
+PRODUCTS = 1 << 16
+ROW_COUNT, PER_ROW = 1 << 17, 16
+PARTICLES = 1 << 18
+GRID = 512
 SIDE = 512
+
+ROWS = {}  # name -> kernel
+
+
+def row(name, *arguments):
+    """Adds the kernel to the table, called with these arguments."""
+
+    def add(kernel):
+        ROWS[name] = lambda: kernel(*arguments)
+        return kernel
+
+    return add
+
 
 x = ti.field(ti.f32, shape=N)
 y = ti.field(ti.f32, shape=N)
 total = ti.field(ti.f32, shape=())
-grid_in = ti.field(ti.f32, shape=(M, M))
-grid_out = ti.field(ti.f32, shape=(M, M))
-position = ti.Vector.field(3, ti.f32, shape=BODIES)
-force = ti.Vector.field(3, ti.f32, shape=BODIES)
-image = ti.field(ti.i32, shape=(SIZE, SIZE))
-left, right, result = (ti.field(ti.f32, shape=(SIDE, SIDE)) for _ in range(3))
-depth = ti.field(ti.f32, shape=(SIZE, SIZE))
-keys = ti.field(ti.i32, shape=N)
-bins = ti.field(ti.i32, shape=BINS)
+best = ti.field(ti.i32, shape=())
 
 
+# ---- streams
+
+
+@row("fill", 1.5)
 @ti.kernel
 def fill(value: ti.f32):
     for i in x:
         x[i] = value
 
 
+@row("scale", 0.5)
+@ti.kernel
+def scale(a: ti.f32):
+    for i in x:
+        y[i] = a * x[i]
+
+
+@row("saxpy", 0.5)
 @ti.kernel
 def saxpy(a: ti.f32):
     for i in x:
         y[i] = a * x[i] + y[i]
 
 
+# ---- reductions
+
+
+@row("sum")
 @ti.kernel
 def reduce_sum():
     for i in x:
         total[None] += x[i]
 
 
+@row("max")
+@ti.kernel
+def reduce_max():
+    for i in x:
+        ti.atomic_max(total[None], x[i])
+
+
+@row("conditional_sum")
+@ti.kernel
+def conditional_sum():
+    for i in x:
+        if x[i] > 0.5:
+            total[None] += x[i] * x[i]
+
+
+@row("argmin")
+@ti.kernel
+def argmin():
+    for i in x:
+        if x[i] > 2.0:
+            ti.atomic_min(best[None], i)
+
+
+# ---- stencils
+
+grid_in = ti.field(ti.f32, shape=(M, M))
+grid_out = ti.field(ti.f32, shape=(M, M))
+cube_in = ti.field(ti.f32, shape=(CUBE, CUBE, CUBE))
+cube_out = ti.field(ti.f32, shape=(CUBE, CUBE, CUBE))
+bytes_in = ti.field(ti.u8, shape=(M, M))
+bytes_out = ti.field(ti.u8, shape=(M, M))
+cells = ti.field(ti.i32, shape=(M, M))
+counts = ti.field(ti.i32, shape=(M, M))
+
+
+@row("stencil")
 @ti.kernel
 def stencil():
     for i, j in ti.ndrange((1, M - 1), (1, M - 1)):
@@ -74,6 +137,75 @@ def stencil():
         )
 
 
+@row("guarded_stencil")
+@ti.kernel
+def guarded_stencil():
+    for i, j in grid_out:
+        if 0 < i < M - 1 and 0 < j < M - 1:
+            grid_out[i, j] = 0.25 * (
+                grid_in[i - 1, j] + grid_in[i + 1, j] + grid_in[i, j - 1] + grid_in[i, j + 1]
+            )
+
+
+@row("clamped_stencil")
+@ti.kernel
+def clamped_stencil():
+    for i, j in grid_out:
+        grid_out[i, j] = 0.25 * (
+            grid_in[max(i - 1, 0), j]
+            + grid_in[min(i + 1, M - 1), j]
+            + grid_in[i, max(j - 1, 0)]
+            + grid_in[i, min(j + 1, M - 1)]
+        )
+
+
+@row("guarded_cube")
+@ti.kernel
+def guarded_cube():
+    for i, j, k in cube_out:
+        if 0 < i < CUBE - 1 and 0 < j < CUBE - 1 and 0 < k < CUBE - 1:
+            cube_out[i, j, k] = (
+                cube_in[i - 1, j, k]
+                + cube_in[i + 1, j, k]
+                + cube_in[i, j - 1, k]
+                + cube_in[i, j + 1, k]
+                + cube_in[i, j, k - 1]
+                + cube_in[i, j, k + 1]
+                - 6.0 * cube_in[i, j, k]
+            )
+
+
+@row("blur_u8")
+@ti.kernel
+def blur():
+    for i, j in bytes_out:
+        if 0 < i < M - 1 and 0 < j < M - 1:
+            s = 0
+            for a, b in ti.static(ti.ndrange((-1, 2), (-1, 2))):
+                s += ti.cast(bytes_in[i + a, j + b], ti.i32)
+            bytes_out[i, j] = ti.cast(s >> 3, ti.u8)
+
+
+@row("life")
+@ti.kernel
+def life():
+    for i, j in cells:
+        c = 0
+        for a, b in ti.static(ti.ndrange((-1, 2), (-1, 2))):
+            if ti.static(a != 0 or b != 0):
+                c += cells[(i + a + M) % M, (j + b + M) % M]
+        s = cells[i, j]
+        counts[i, j] = 1 if c == 3 or (s == 1 and c == 2) else 0
+
+
+# ---- arithmetic
+
+position = ti.Vector.field(3, ti.f32, shape=BODIES)
+force = ti.Vector.field(3, ti.f32, shape=BODIES)
+image = ti.field(ti.i32, shape=(SIZE, SIZE))
+
+
+@row("nbody")
 @ti.kernel
 def nbody():
     for i in range(BODIES):
@@ -87,6 +219,7 @@ def nbody():
         force[i] = f
 
 
+@row("mandelbrot")
 @ti.kernel
 def mandelbrot():
     for i, j in image:
@@ -103,16 +236,24 @@ def mandelbrot():
         image[i, j] = count
 
 
+square_left = ti.field(ti.f32, shape=(SIDE, SIDE))
+square_right = ti.field(ti.f32, shape=(SIDE, SIDE))
+square = ti.field(ti.f32, shape=(SIDE, SIDE))
+depth = ti.field(ti.f32, shape=(SIZE, SIZE))
+
+
+@row("product")
 @ti.kernel
-def product():
-    for i, j in left:
+def square_product():
+    for i, j in square:
         s = 0.0
         for k in range(SIDE):
-            s += left[i, k] * right[k, j]
-        result[i, j] = s
+            s += square_left[i, k] * square_right[k, j]
+        square[i, j] = s
 
 
 # Distances to a torus and a floor, along the ray of each pixel.
+@row("rays")
 @ti.kernel
 def rays():
     for i, j in depth:
@@ -134,27 +275,140 @@ def rays():
         depth[i, j] = t
 
 
+@row("powers")
+@ti.kernel
+def powers():
+    for i, j in grid_out:
+        grid_out[i, j] = grid_in[i, j] ** 1.5 + (2.5 + grid_in[i, j]) ** 2.2
+
+
+# ---- small matrices and rows of other lengths
+
+left = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
+right = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
+product = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
+row_start = ti.field(ti.i32, shape=ROW_COUNT + 1)
+column = ti.field(ti.i32, shape=ROW_COUNT * PER_ROW)
+value = ti.field(ti.f32, shape=ROW_COUNT * PER_ROW)
+vector_in = ti.field(ti.f32, shape=ROW_COUNT)
+vector_out = ti.field(ti.f32, shape=ROW_COUNT)
+
+
+@row("products_4x4")
+@ti.kernel
+def products():
+    for i in product:
+        product[i] = left[i] @ right[i]
+
+
+@row("sparse_rows")
+@ti.kernel
+def sparse_rows():
+    for i in range(ROW_COUNT):
+        s = 0.0
+        for k in range(row_start[i], row_start[i + 1]):
+            s += value[k] * vector_in[column[k]]
+        vector_out[i] = s
+
+
+# ---- scatters
+
+keys = ti.field(ti.i32, shape=N)
+bins = ti.field(ti.i32, shape=BINS)
+few_bins = ti.field(ti.i32, shape=16)
+some_bins = ti.field(ti.i32, shape=1024)
+many_bins = ti.field(ti.i32, shape=65536)
+particles = ti.Vector.field(2, ti.f32, shape=PARTICLES)
+shuffled = ti.Vector.field(2, ti.f32, shape=PARTICLES)
+mass = ti.field(ti.f32, shape=(GRID, GRID))
+
+
 @ti.kernel
 def set_keys():
     for i in keys:
-        keys[i] = (i * 1103515245 + 12345) >> 8 & (BINS - 1)
+        keys[i] = (i * 1103515245 + 12345) >> 8 & 65535
 
 
+@row("histogram")
 @ti.kernel
 def histogram():
     for i in keys:
-        bins[keys[i]] += 1
+        bins[keys[i] & (BINS - 1)] += 1
+
+
+@row("histogram_16")
+@ti.kernel
+def histogram_16():
+    for i in keys:
+        few_bins[keys[i] & 15] += 1
+
+
+@row("histogram_1024")
+@ti.kernel
+def histogram_1024():
+    for i in keys:
+        some_bins[keys[i] & 1023] += 1
+
+
+@row("histogram_65536")
+@ti.kernel
+def histogram_65536():
+    for i in keys:
+        many_bins[keys[i]] += 1
+
+
+@ti.func
+def scatter(p):
+    base = ti.cast(p * (GRID - 3), ti.i32)
+    f = p * (GRID - 3) - ti.cast(base, ti.f32)
+    for a, b in ti.static(ti.ndrange(3, 3)):
+        weight = (0.5 + a * f[0]) * (0.25 + b * f[1])
+        mass[base[0] + a, base[1] + b] += weight
+
+
+@row("p2g_sorted")
+@ti.kernel
+def p2g_sorted():
+    for i in particles:
+        scatter(particles[i])
+
+
+@row("p2g_random")
+@ti.kernel
+def p2g_random():
+    for i in shuffled:
+        scatter(shuffled[i])
 
 
 @ti.kernel
-def set_positions():
+def set_up():
     for i in position:
         position[i] = ti.Vector([ti.sin(i * 0.37), ti.cos(i * 0.71), ti.sin(i * 0.13)])
     for i, j in grid_in:
-        grid_in[i, j] = ti.sin(i * 0.01) + ti.cos(j * 0.02)
-    for i, j in left:
-        left[i, j] = ti.sin(i * 0.01) + ti.cos(j * 0.02)
-        right[i, j] = ti.cos(i * 0.03) - ti.sin(j * 0.04)
+        grid_in[i, j] = 3.0 + ti.sin(i * 0.01) + ti.cos(j * 0.02)
+        bytes_in[i, j] = ti.cast((i * 7 + j * 13) & 255, ti.u8)
+        cells[i, j] = (i * 31 + j * 17 + i * j) % 3 // 2
+    for i, j, k in cube_in:
+        cube_in[i, j, k] = ti.sin(i * 0.01 + j * 0.02 + k * 0.03)
+    for i, j in square:
+        square_left[i, j] = ti.sin(i * 0.01) + ti.cos(j * 0.02)
+        square_right[i, j] = ti.cos(i * 0.03) - ti.sin(j * 0.04)
+    for i in left:
+        for a, b in ti.static(ti.ndrange(4, 4)):
+            left[i][a, b] = a + b * 0.5
+            right[i][a, b] = a - b * 0.25
+    for i in range(ROW_COUNT + 1):
+        row_start[i] = i * PER_ROW
+    for i in range(ROW_COUNT * PER_ROW):
+        column[i] = (i // PER_ROW + (i % PER_ROW) * 37) % ROW_COUNT
+        value[i] = 0.5
+    for i in vector_in:
+        vector_in[i] = 1.0
+    for i in particles:
+        k = (ti.cast(i, ti.u32) * ti.u32(2654435761)) & ti.u32(PARTICLES - 1)
+        particles[i] = ti.Vector([i // 512 / 512.0, i % 512 / 512.0])
+        at = ti.cast(k, ti.i32)
+        shuffled[i] = ti.Vector([at // 512 / 512.0, at % 512 / 512.0])
 
 
 def seconds_per_call(call):
@@ -169,30 +423,27 @@ def seconds_per_call(call):
     return sorted(times)[len(times) // 2]
 
 
-set_positions()
+set_up()
 set_keys()
-RUNS = {
-    "fill": lambda: fill(1.5),
-    "saxpy": lambda: saxpy(0.5),
-    "sum": reduce_sum,
-    "stencil": stencil,
-    "nbody": nbody,
-    "mandelbrot": mandelbrot,
-    "product": product,
-    "rays": rays,
-    "histogram": histogram,
+seconds = {
+    name: seconds_per_call(call) for name, call in ROWS.items() if not WANTED or name in WANTED
 }
-seconds = {name: seconds_per_call(call) for name, call in RUNS.items()}
 total[None] = 0
 fill(1.0)
 reduce_sum()
-checks = {
-    "sum": total[None] / N,
-    "mandelbrot": image[SIZE // 2, SIZE // 2] + image[3, 5],
-    "nbody": force[7][1],
-    "product": result[7, 11],
-    "rays": depth[SIZE // 2, SIZE // 4],
-    "stencil": grid_out[100, 200],
-    "histogram": bins[17] / (ROUNDS + 2),
-}
+checks = {"sum": total[None] / N}
+if not WANTED:
+    checks |= {
+        "mandelbrot": image[SIZE // 2, SIZE // 2] + image[3, 5],
+        "nbody": force[7][1],
+        "stencil": grid_out[100, 200],
+        "life": counts[0, 0] + counts[77, 99],
+        "product": square[7, 11],
+        "rays": depth[SIZE // 2, SIZE // 4],
+        "products": product[5][1, 2],
+        "rows": vector_out[7],
+        "histogram": bins[17] / (ROUNDS + 2),
+        "histogram_65536": many_bins[17] / (ROUNDS + 2),
+        "p2g": mass[100, 100] / (ROUNDS + 2),
+    }
 print(json.dumps({"seconds": seconds, "checks": checks}))
