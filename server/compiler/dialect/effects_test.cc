@@ -42,6 +42,8 @@ kiln.kernel @structured
   %i = kiln.argument 9 : i32
   %n = kiln.extent 0 axis 0 : i32
   %o = kiln.outer_extent 1 : i32
+  %row = arith.constant 8 : i64
+  %inside = kiln.inside %i from %row to %row : i32
   %array = kiln.global 0 component 0 [%i] : <f32>
   %component = kiln.component 0 components 0, 2 at %i [%i] : <f32>
   %x = kiln.load %component : <f32>
@@ -169,6 +171,7 @@ TEST_F(EffectsTest, OfEachOp) {
       {"function", ""},
       {"global", ""},
       {"if", ""},
+      {"inside", ""},
       {"is_active", "queries, of 2"},
       {"kernel", ""},
       {"length", "queries, of 2"},
