@@ -33,7 +33,7 @@ MENU = {
     "C++": "docs/cpp.md",
     "API": API,
     "Servers": "docs/operations.md",
-    "Taichi's programs": ["docs/compatibility.md", "docs/differences.md"],
+    "Taichi's programs": ["docs/gallery.md", "docs/compatibility.md", "docs/differences.md"],
     "Performance": "docs/performance.md",
     "Inside": ["docs/architecture.md", "docs/how_to.md", "CONTRIBUTING.md"],
     "Versions": ["docs/support.md", "CHANGELOG.md", "SECURITY.md"],
