@@ -205,7 +205,7 @@ first_picture() {
 in_chroot() {
   local tree=$work/chroot
   mmdebstrap --variant=minbase --include=python3,python3-venv,python3-numpy bookworm "$tree" \
-    "${KILN_DEBIAN:-http://deb.debian.org/debian}" >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
+    ${KILN_DEBIAN:+"$KILN_DEBIAN"} >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
   mkdir -p "$tree/check"
   cp "$work"/wheels/*.whl first.py load.py mpm88.py sim.kiln main_c "$tree/check/"
   cp "$root/tools/package/check_inside.sh" "$tree/check/"

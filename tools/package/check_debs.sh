@@ -19,7 +19,7 @@ passed "lintian has no complaint"
 
 tree=$work/chroot
 mmdebstrap --variant=apt --include=python3,g++,cmake,make,pkg-config bookworm "$tree" \
-  "${KILN_DEBIAN:-http://deb.debian.org/debian}" >"$work/said" 2>&1 ||
+  ${KILN_DEBIAN:+"$KILN_DEBIAN"} >"$work/said" 2>&1 ||
   fail "mmdebstrap: $(tail "$work/said")"
 mkdir "$tree/check"
 cp "$work"/debs/*.deb "$tree/check/"
