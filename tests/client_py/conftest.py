@@ -75,3 +75,42 @@ def run_python(tmp_path):
         return done.stdout if check else done
 
     return run
+
+
+class XServer:
+    """A display without hardware: `name` is for DISPLAY, `stop` ends it."""
+
+    def __init__(self):
+        if not shutil.which("Xvfb"):
+            pytest.fail("there is no Xvfb: see tools/packages_test.txt")
+        read, write = os.pipe()
+        self._process = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
+            pass_fds=[write],
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(write)
+        with open(read) as ready:
+            number = ready.readline().strip()
+        assert number, "Xvfb does not start"
+        self.name = f":{number}"
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def screen():
+    """The name of a display without hardware."""
+    server = XServer()
+    yield server.name
+    server.stop()
+
+
+@pytest.fixture
+def own_screen():
+    """An X server that the test may stop."""
+    server = XServer()
+    yield server
+    server.stop()

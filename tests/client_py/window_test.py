@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import threading
@@ -494,26 +493,6 @@ def test_sizes_of_windows(ti, res):
 
 
 # ---- a screen
-
-
-@pytest.fixture(scope="module")
-def screen():
-    """The name of a display without hardware."""
-    if not shutil.which("Xvfb"):
-        pytest.fail("there is no Xvfb: see tools/packages_test.txt")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
-        pass_fds=[write],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    with open(read) as ready:
-        number = ready.readline().strip()
-    assert number, "Xvfb does not start"
-    yield f":{number}"
-    server.kill()
-    server.wait()
 
 
 ON_SCREEN = """

@@ -148,7 +148,8 @@ class VideoManager:
         suffix: the ending, as ".mp4".
         """
     def make_video(self, mp4: Any = True, gif: Any = True) -> Any:
-        """Makes videos of the frames. Raises RuntimeError if ffmpeg is missing.
+        """Makes videos of the frames. An mp4 file needs ffmpeg, a gif file ffmpeg or Pillow; raises
+        RuntimeError if they are missing.
 
         mp4, gif: which files to make.
         """

@@ -1,4 +1,4 @@
-"""Collects frames in a folder and makes mp4 or gif files from them with ffmpeg."""
+"""Collects frames in a folder. ffmpeg makes mp4 files of them; ffmpeg or Pillow makes gif files."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ from .image import imwrite
 
 FRAME_DIR = "frames"
 FRAME_FN_TEMPLATE = "%06d.png"
+_GIF_COLORS = "split[a][b];[a]palettegen[p];[b][p]paletteuse"
 
 
 class VideoManager:
@@ -108,17 +109,34 @@ class VideoManager:
                 os.remove(path)
 
     def make_video(self, mp4=True, gif=True):
-        """Makes videos of the frames. Raises RuntimeError if ffmpeg is missing.
+        """Makes videos of the frames. An mp4 file needs ffmpeg, a gif file ffmpeg or Pillow; raises
+        RuntimeError if they are missing.
 
         mp4, gif: which files to make.
         """
         frames = os.path.join(self.frame_directory, FRAME_FN_TEMPLATE)
-        movie = self.get_output_filename(".mp4")
-        _encode(self.framerate, frames, self.width, self.height, 1, movie)
-        if gif:
-            mp4_to_gif(movie, self.get_output_filename(".gif"), self.framerate)
-        if not mp4:
-            os.remove(movie)
+        if mp4:
+            movie = self.get_output_filename(".mp4")
+            _encode(self.framerate, frames, self.width, self.height, 1, movie)
+        if not gif:
+            return
+        if shutil.which(get_ffmpeg_path()):
+            source = ["-framerate", str(self.framerate), "-i", frames]
+            _ffmpeg(*source, "-vf", _GIF_COLORS, self.get_output_filename(".gif"))
+        else:
+            self._make_gif_by_pillow(self.get_output_filename(".gif"))
+
+    def _make_gif_by_pillow(self, path):
+        import numpy as np
+
+        from ..film import Film
+        from ..picture import pillow
+
+        film = Film(path, self.framerate)
+        for name in self.frame_fns:
+            with pillow("read").open(os.path.join(self.frame_directory, name)) as image:
+                film.add(np.asarray(image.convert("RGB")))
+        film.close()
 
 
 def make_video(input_files, width=0, height=0, frame_rate=24, crf=20, output_path="video.mp4"):
@@ -154,8 +172,7 @@ def make_video(input_files, width=0, height=0, frame_rate=24, crf=20, output_pat
 
 def mp4_to_gif(input_fn, output_fn, framerate):
     """Makes a gif of a video, with a palette computed from the video."""
-    filters = f"fps={framerate},split[a][b];[a]palettegen[p];[b][p]paletteuse"
-    _ffmpeg("-i", input_fn, "-vf", filters, output_fn)
+    _ffmpeg("-i", input_fn, "-vf", f"fps={framerate},{_GIF_COLORS}", output_fn)
 
 
 def scale_video(input_fn, output_fn, ratiow, ratioh):

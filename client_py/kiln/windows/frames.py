@@ -4,7 +4,9 @@ Environment variables end a program's frame loop without a user:
   KILN_GUI_FRAMES=n       after n frames `running` is false and Escape is reported; a program that
                           checks neither is ended by SystemExit after n more frames
   KILN_GUI_SAVE=file.png  saves the last frame; a directory or a pattern such as `out/%05d.png`
-                          saves every frame; `file.apng` is a moving picture of all frames
+                          saves every frame; `file.apng`, `.gif` or `.mp4` is a moving picture of
+                          all frames. The second window of a program saves to `file-2.png`, and so
+                          on
 In a notebook, frames are shown in the output of the cell (notebook.py).
 
 A window has `frame`, the number of frames so far, `_rendered(record=None)`, a picture (width,
@@ -12,7 +14,9 @@ height, 3) of the frame or of a record of an earlier one, and `_record()`, which
 record.
 """
 
+import atexit
 import builtins
+import itertools
 import os
 import sys
 
@@ -51,24 +55,25 @@ class Frames:
 
 
 class _Film:
-    """Saves all frames as a moving picture."""
+    """Saves all frames as a moving picture, which the end of the program completes."""
 
-    def __init__(self, where):
-        self._where = where
-        self._animation = None
+    def __init__(self, film):
+        self._film = film
+        self._begun = False
 
     def frame(self, window):
         from ..picture import to_rows
 
-        if self._animation is None:
-            import atexit
+        if not self._begun:
+            self._begun = True
+            atexit.register(self._finish)
+        self._film.add(to_rows(window._rendered()))
 
-            from ..png import Animation
-
-            os.makedirs(os.path.dirname(self._where) or ".", exist_ok=True)
-            self._animation = Animation(self._where)
-            atexit.register(self._animation.close)
-        self._animation.add(to_rows(window._rendered()))
+    def _finish(self):
+        try:
+            self._film.close()
+        except (OSError, RuntimeError) as error:
+            print(f"[Kiln] KILN_GUI_SAVE={error}", file=sys.stderr)
 
 
 class _Pictures:
@@ -86,8 +91,6 @@ class _Pictures:
             save(window._rendered(), self._every % window.frame)
             return
         if self._last is None:
-            import atexit
-
             atexit.register(self._finish)
         # Keep only a record: the frame is drawn if it turns out to be the last one.
         self._last = (window, window._record())
@@ -101,7 +104,18 @@ def _saver():
     where = os.environ.get("KILN_GUI_SAVE")
     if not where:
         return None
-    return _Film(where) if where.lower().endswith(".apng") else _Pictures(where)
+    name, ending = os.path.splitext(where)
+    number = next(_windows)
+    if number > 1:
+        where = f"{name}-{number}{ending}"
+    if ending.lower() not in _FILMS:
+        return _Pictures(where)
+    from ..film import Film
+
+    try:
+        return _Film(Film(where))
+    except (RuntimeError, ValueError) as error:
+        sys.exit(f"KILN_GUI_SAVE={error}")
 
 
 def _notebook_view():
@@ -115,6 +129,9 @@ def _notebook_view():
 
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
+# With the formats that film.py refuses: a name without a format is that of a folder.
+_FILMS = (".apng", ".gif", ".mp4", ".avi", ".mkv", ".mov", ".webm", ".webp")
+_windows = itertools.count(1)  # of those that save frames
 
 
 def _frames_wanted():
