@@ -48,10 +48,7 @@ class Offscreen : public Surface {
   Offscreen(const Egl& egl, EGLDisplay display, EGLContext context)
       : egl_(egl), display_(display), context_(context) {}
 
-  ~Offscreen() override {
-    egl_.make_current(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
-    egl_.destroy_context(display_, context_);
-  }
+  ~Offscreen() override { egl_.destroy_context(display_, context_); }
 
   absl::Status MakeCurrent() override {
     // The API that is bound belongs to the thread.
@@ -61,6 +58,10 @@ class Offscreen : public Surface {
     }
     return absl::UnavailableError("EGL cannot use its context in this thread");
   }
+  void Release() override {
+    egl_.make_current(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  }
+  absl::Status status() override { return absl::OkStatus(); }
   void* (*finder())(const char*) override { return g_find; }
   void Swap() override {}
   void Poll(std::vector<Event>*) override {}

@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "window/surface.h"
+#include "window/x_server.h"
 
 namespace kiln::window {
 namespace {
@@ -97,6 +99,13 @@ std::string ButtonName(int button) {
   }
 }
 
+absl::Status CheckDisplay() {
+  if (LostDisplay().empty()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the display ", LostDisplay(), " is lost: its X server has ended"));
+}
+
+// SDL has one connection for all windows. Once that is lost, nothing calls SDL any more.
 class Screen : public Surface {
  public:
   Screen(const Sdl& sdl, SDL_Window* window, SDL_GLContext context)
@@ -106,15 +115,20 @@ class Screen : public Surface {
 
   ~Screen() override {
     open().erase(id_);
+    if (!status().ok()) return;
     sdl_.GL_DeleteContext(context_);
     sdl_.DestroyWindow(window_);
     sdl_.QuitSubSystem(SDL_INIT_VIDEO);
   }
 
   absl::Status MakeCurrent() override {
+    RETURN_IF_ERROR(status());
     if (sdl_.GL_MakeCurrent(window_, context_) == 0) return absl::OkStatus();
-    return absl::UnavailableError(absl::StrCat("the display is lost: ", sdl_.GetError()));
+    RETURN_IF_ERROR(status());
+    return absl::UnavailableError(absl::StrCat("OpenGL of the display fails: ", sdl_.GetError()));
   }
+  void Release() override { sdl_.GL_MakeCurrent(nullptr, nullptr); }
+  absl::Status status() override { return CheckDisplay(); }
   void* (*finder())(const char*) override { return g_find; }
   void Swap() override { sdl_.GL_SwapWindow(window_); }
   void SetTitle(const std::string& title) override { sdl_.SetWindowTitle(window_, title.c_str()); }
@@ -209,6 +223,7 @@ class Screen : public Surface {
 absl::StatusOr<std::unique_ptr<Surface>> OpenScreen(const SurfaceOptions& options) {
   static const absl::StatusOr<Sdl> sdl = LoadSdl();
   if (!sdl.ok()) return sdl.status();
+  RETURN_IF_ERROR(CheckDisplay());
   const auto fails = [](const char* what) {
     return absl::UnavailableError(absl::StrCat(what, ": ", sdl->GetError()));
   };
@@ -236,6 +251,7 @@ absl::StatusOr<std::unique_ptr<Surface>> OpenScreen(const SurfaceOptions& option
     sdl->QuitSubSystem(SDL_INIT_VIDEO);
     return status;
   }
+  OutliveXServer(window);
   sdl->GL_SetSwapInterval(options.vsync ? 1 : 0);
   sdl->StartTextInput();
   return std::make_unique<Screen>(*sdl, window, context);

@@ -36,6 +36,11 @@ class Surface {
  public:
   virtual ~Surface() = default;
   virtual absl::Status MakeCurrent() = 0;
+  // Makes no context current. Required before another surface's becomes current: a thread has only
+  // one, be it GLX's or EGL's.
+  virtual void Release() = 0;
+  // An error if the display is lost, which other calls may find out. They do nothing afterwards.
+  virtual absl::Status status() = 0;
   virtual void* (*finder())(const char*) = 0;
   // Shows the default framebuffer. Blocks until the screen's refresh if so asked.
   virtual void Swap() = 0;

@@ -10,8 +10,18 @@
 namespace kiln::window {
 namespace {
 
-// The window whose context is current in this thread.
-thread_local const Window* t_current = nullptr;
+// The surface whose context is current in this thread. It stays if another thread ends its window,
+// as Python's collector may, and when the thread exits, because drivers may be gone then.
+std::shared_ptr<Surface>& Current() {
+  static thread_local auto& surface = *new std::shared_ptr<Surface>;
+  return surface;
+}
+
+// Makes no context current in this thread.
+void Leave() {
+  if (Current() != nullptr) Current()->Release();
+  Current() = nullptr;
+}
 
 }  // namespace
 
@@ -21,6 +31,7 @@ absl::StatusOr<std::unique_ptr<Window>> Window::Open(const SurfaceOptions& optio
   window->owner_ = std::this_thread::get_id();
   window->on_screen_ = on_screen;
   window->resizable_ = options.resizable;
+  Leave();
   ASSIGN_OR_RETURN(window->surface_, on_screen ? OpenScreen(options) : OpenOffscreen());
   RETURN_IF_ERROR(window->Enter());
   ASSIGN_OR_RETURN(const Gl gl, LoadGl(window->surface_->finder()));
@@ -40,15 +51,19 @@ absl::StatusOr<std::unique_ptr<Window>> Window::Open(const SurfaceOptions& optio
 }
 
 // The context ends with the surface, and returns what painter and widgets had of it.
-Window::~Window() { t_current = nullptr; }
+Window::~Window() {
+  if (Current() == surface_) Leave();
+}
 
 absl::Status Window::Enter() {
   if (std::this_thread::get_id() != owner_) {
     return absl::FailedPreconditionError("it was opened by another thread");
   }
-  if (t_current == this) return absl::OkStatus();
+  RETURN_IF_ERROR(surface_->status());
+  if (Current() == surface_) return absl::OkStatus();
+  Leave();
   RETURN_IF_ERROR(surface_->MakeCurrent());
-  t_current = this;
+  Current() = surface_;
   return absl::OkStatus();
 }
 
@@ -143,7 +158,7 @@ absl::Status Window::EndFrame() {
   surface_->Size(&width, &height);
   painter_->Present(width, height);
   surface_->Swap();
-  return absl::OkStatus();
+  return surface_->status();
 }
 
 absl::Status Window::ReadFrame(uint8_t* to, bool so_far) {
@@ -163,6 +178,7 @@ absl::StatusOr<std::vector<Event>> Window::Poll() {
   RETURN_IF_ERROR(Enter());
   std::vector<Event> events = std::exchange(injected_, {});
   surface_->Poll(&events);
+  RETURN_IF_ERROR(surface_->status());
   if (widgets_ != nullptr) {
     for (const Event& event : events) widgets_->Handle(event);
   }

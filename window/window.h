@@ -67,7 +67,7 @@ class Window {
   absl::Status Compose();
 
   std::thread::id owner_;
-  std::unique_ptr<Surface> surface_;
+  std::shared_ptr<Surface> surface_;
   std::unique_ptr<Painter> painter_;
   std::unique_ptr<Widgets> widgets_;
   std::vector<Painter::Prepared> scene_;

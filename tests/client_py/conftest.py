@@ -93,7 +93,7 @@ class XServer:
         with open(read) as ready:
             number = ready.readline().strip()
         assert number, "Xvfb does not start"
-        self.name = f":{number}"
+        self.name, self.pid = f":{number}", self._process.pid
 
     def stop(self):
         self._process.kill()

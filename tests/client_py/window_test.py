@@ -593,3 +593,64 @@ def test_a_fast_gui_on_a_screen_keeps_its_picture(ti, screen):
         "print(pixels[3, 0, :3], pixels[0, 0, :3])\n"
     )
     assert run(code, DISPLAY=screen).stdout == "[255   0   0] [ 51 102 153]\n"
+
+
+def test_windows_on_a_screen_and_without_one(ti, screen):
+    """GLX and EGL cannot both be current."""
+    code = (
+        "import kiln as ti\n"
+        "windows = [ti.ui.Window('a', (8, 8), show_window=n % 2 == 0) for n in range(3)]\n"
+        "print([w._native.on_screen for w in windows])\n"
+        "for n, w in enumerate([*windows, *windows]):\n"
+        "    w.get_canvas().set_background_color((n / 5, 0, 0))\n"
+        "    w.show()\n"
+        "windows.pop(1).destroy()\n"
+        "print([round(float(w.get_image_buffer_as_numpy()[0, 0, 0]), 1) for w in windows])\n"
+    )
+    assert run(code, DISPLAY=screen).stdout == "[True, False, True]\n[0.6, 1.0]\n"
+
+
+LOST = """
+import gc, os, signal, time
+import kiln as ti
+
+window, gui, saved = ti.ui.Window("a", (64, 64)), ti.GUI("b", res=(8, 8)), ti.ui.Window("c", (8, 8))
+for shown in (window, gui, saved):
+    shown.show()
+os.kill(int(os.environ["SERVER"]), signal.SIGKILL)
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    try:
+        window.show()
+    except RuntimeError as error:
+        break
+scene, canvas = window.get_scene(), window.get_canvas()
+for call in (window.show, gui.show, lambda: window.is_pressed("a"), lambda: canvas.scene(scene),
+             lambda: window.get_gui().text("a"), window.get_image_buffer_as_numpy):
+    try:
+        call()
+        print("no error")
+    except RuntimeError as error:
+        print(error)
+gui.show()  # without a display
+window.destroy()
+del window, canvas, scene
+gc.collect()
+other = ti.ui.Window("d", (8, 8))
+other.get_canvas().set_background_color((1, 0, 0))
+other.show()
+print(other._native.on_screen, other.get_image_buffer_as_numpy()[0, 0].tolist())
+"""
+
+
+def test_a_lost_x_server(ti, own_screen, tmp_path):
+    """Xlib would end the process."""
+    save = {"KILN_GUI_SAVE": str(tmp_path / "last.png")}
+    done = run(LOST, DISPLAY=own_screen.name, SERVER=str(own_screen.pid), **save)
+    lost = f"the display {own_screen.name} is lost: its X server has ended"
+    calls = ("Window.show", "ti.GUI", "Window", "Canvas.scene", "Gui.text", "Window")
+    *errors, other = done.stdout.splitlines()
+    assert errors == [f"{call}: {lost}" for call in calls]
+    assert other == "False [1.0, 0.0, 0.0, 1.0]"
+    assert f"ti.ui.Window: no window on the screen: {lost}" in done.stderr
+    assert f"[Kiln] KILN_GUI_SAVE={tmp_path}/last-3.png: Window: {lost}" in done.stderr

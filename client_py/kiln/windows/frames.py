@@ -97,7 +97,10 @@ class _Pictures:
 
     def _finish(self):
         window, record = self._last
-        save(window._rendered(record), self._where)
+        try:
+            save(window._rendered(record), self._where)
+        except (OSError, RuntimeError) as error:
+            print(f"[Kiln] KILN_GUI_SAVE={self._where}: {error}", file=sys.stderr)
 
 
 def _saver():

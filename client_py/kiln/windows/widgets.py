@@ -87,7 +87,7 @@ class Gui:
         text: its caption. old_value: the colour so far.
         """
         old = drawn.color(old_value, "Gui.color_edit_3", "old_value")
-        chosen = self._call("color_edit", text, old, unchanged=old)
+        chosen = self._call("color_edit_3", text, old, unchanged=old)
         return tuple(o if c == _as_f32(o) else c for o, c in zip(old, chosen))
 
     def button(self, text):
@@ -106,7 +106,7 @@ class Gui:
             return unchanged
         if method != "end":
             arguments = (str(arguments[0]), *arguments[1:])
-        return getattr(native, method)(*arguments)
+        return self._window._draw(f"Gui.{method}", method, *arguments)
 
 
 def _as_f32(number):

@@ -163,7 +163,12 @@ class Window:
         if self._destroyed:
             return
         if self._frames.are_seen and self.frame:
-            self._last_picture = self._picture(so_far=False)
+            try:
+                self._last_picture = self._picture(so_far=False)
+            except RuntimeError:  # the display is lost, and the picture with it
+                import numpy as np
+
+                self._last_picture = np.zeros((*self.get_window_shape(), 3), np.float32)
         self._destroyed, self._running = True, False
         self._native, self._target = None, SoftwareCanvas(self.get_window_shape())
 

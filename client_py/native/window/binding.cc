@@ -236,7 +236,7 @@ void BindWidgets(py::class_<Window>* window) {
            [](Window& w, const std::string& text, float value, float low, float high) {
              return Checked(w.widgets())->SliderFloat(text, value, low, high);
            })
-      .def("color_edit", [](Window& w, const std::string& text, Color color) {
+      .def("color_edit_3", [](Window& w, const std::string& text, Color color) {
         Checked(w.widgets())->ColorEdit(text, color.data());
         return color;
       });
