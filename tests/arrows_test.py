@@ -159,7 +159,7 @@ LATE = {
     "warm.records": "frontend.report",
     "windows.camera": "values.matrix",
     "windows.canvas": "picture",
-    "windows.frames": "notebook picture png",
+    "windows.frames": "film notebook picture",
     "windows.painting": "raster",
     "windows.scene": "windows.display",
     "windows.software": "raster",

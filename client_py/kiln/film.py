@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import tempfile
 
+from . import png
+
 
 class Film:
     """Writes a moving picture in the format of the file name's ending. `close` completes the file.
@@ -48,9 +50,7 @@ def _writer(path):
     """The class that writes the format of a file name."""
     ending = os.path.splitext(path)[1].lower()
     if ending == ".apng":
-        from .png import Animation
-
-        return Animation
+        return png.Animation
     if ending not in (".gif", ".mp4"):
         raise ValueError(f"{path}: moving pictures end in .apng, .gif or .mp4")
     if shutil.which("ffmpeg"):

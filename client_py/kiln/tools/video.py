@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 
+from ..film import Film
+from ..picture import pillow
 from .image import imwrite
 
 FRAME_DIR = "frames"
@@ -128,9 +130,6 @@ class VideoManager:
 
     def _make_gif_by_pillow(self, path):
         import numpy as np
-
-        from ..film import Film
-        from ..picture import pillow
 
         film = Film(path, self.framerate)
         for name in self.frame_fns:
