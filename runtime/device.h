@@ -32,6 +32,8 @@ class Device {
 
   // The best target whose code the device runs.
   virtual Target target() const = 0;
+  // Which of its kind it is, as other libraries count them.
+  virtual int32_t number() const { return 0; }
 
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
@@ -40,6 +42,14 @@ class Device {
   // --- Memory. Copies and fills come after the launches before them and before those after them.
   // Zeroed memory for fields; ResourceExhausted names the size if there is none.
   virtual Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) = 0;
+  // `bytes` of the device's memory that another library has allocated, and which outlives the
+  // buffer. Without a mirror, the host must not use it. InvalidArgument if the device's kernels
+  // cannot use them.
+  virtual Result<std::unique_ptr<Buffer>> Borrow(uint8_t* /*address*/, uint64_t /*bytes*/,
+                                                 bool /*has_mirror*/) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "it is on a CUDA device, the program's kernels run on the CPU"};
+  }
   // Copy `bytes` from the host to the device, and from the device to the host.
   virtual void CopyIn(uint8_t* to, const void* from, uint64_t bytes) = 0;
   virtual void CopyOut(void* to, const uint8_t* from, uint64_t bytes) = 0;
@@ -51,6 +61,10 @@ class Device {
   // last call fails this one.
   virtual Result<> Synchronize() = 0;
   virtual Event Record() = 0;
+  // Work that other libraries start in a stream (its handle) comes after what the device was given
+  // before, and what it is given later comes after the stream's work so far.
+  virtual Result<> ReleaseTo(uint64_t /*stream*/) { return {}; }
+  virtual Result<> WaitFor(uint64_t /*stream*/) { return {}; }
   double Seconds(Event from, Event to) const {
     return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;
   }

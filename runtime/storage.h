@@ -38,6 +38,13 @@ class Buffer {
   // Hands what the host has written over to the device, before a launch. Thread-safe.
   virtual Result<> HandOver() { return {}; }
 
+  // Other libraries use the device's memory from now on, at any time. Each Touch then fetches, and
+  // Deliver has to follow each write of the host. Both belong to one step: no other thread may
+  // touch or write between them.
+  virtual Result<> Share() { return {}; }
+  virtual bool is_shared() const { return false; }
+  virtual Result<> Deliver(uint64_t /*offset*/, uint64_t /*bytes*/) { return {}; }
+
  protected:
   Buffer(uint8_t* data, uint8_t* host, uint64_t size) : data_(data), host_(host), size_(size) {}
 

@@ -1558,11 +1558,13 @@ def frexp(x: Any) -> Any:
         print(ti.frexp(6.0))  # prints: (0.75, 3)
     """
 def from_dlpack(external: Any, dtype: Any = None) -> Any:
-    """An ndarray that shares the memory of an array or tensor on the CPU.
+    """An ndarray that shares the memory of an array or tensor, on the CPU or, where kernels run
+    there, on a CUDA device.
 
-    external: a contiguous object with `__dlpack__` (NumPy, torch, …) and elements of a scalar type
-    of the language. The ndarray keeps its memory alive. dtype: a vector or matrix type, whose axes
-    are the last ones of `external`. Raises ValueError if `external` has another form.
+    external: a contiguous object with `__dlpack__` (NumPy, torch, …) or `__cuda_array_interface__`
+    and elements of a scalar type of the language. The ndarray keeps its memory alive.
+    dtype: a vector or matrix type, whose axes are the last ones of `external`.
+    Raises ValueError if `external` has another form.
 
         x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
         print(x.shape)  # prints: (8,)

@@ -330,6 +330,29 @@ def digest_of_trees(storages: Sequence["FieldStorage"]) -> bytes:
 def make_ndarray(
     scalar: int, element_shape: Sequence[int], shape: Sequence[int]
 ) -> FieldStorage: ...
+def to_dlpack(storage: FieldStorage) -> object:
+    """A "dltensor" capsule over the elements, whose receiver keeps their memory."""
+
+def cuda_array(storage: FieldStorage) -> tuple[int, tuple[int, ...], object]:
+    """(address, strides in bytes, what keeps the memory) of elements on a CUDA device."""
+
+def from_dlpack(
+    capsule: object, element_axes: int = 0, is_external: bool = False
+) -> FieldStorage:
+    """The storage of a "dltensor" capsule's tensor, whose last axes become those of the elements.
+    is_external: for one launch; the annotation decides about axes, and the host has no access."""
+
+def from_cuda_array(
+    address: int,
+    scalar: int,
+    shape: Sequence[int],
+    is_writable: bool,
+    owner: object,
+    element_axes: int = 0,
+    is_external: bool = False,
+) -> FieldStorage:
+    """The same of a C-ordered array at an address of the CUDA device."""
+
 def ndarray_descriptor(
     scalar: int, element_shape: Sequence[int], ndim: int, boundary: int = 0
 ) -> bytes:
@@ -442,6 +465,12 @@ def set_tape_limit(bytes: int) -> None:
 def default_threads() -> int: ...
 def host_target() -> str: ...
 def synchronize() -> None: ...
+def release_to(stream: int) -> None:
+    """Later work in another library's stream waits for what the device was given before."""
+
+def wait_for(stream: int) -> None:
+    """What the device is given later waits for the stream's work so far."""
+
 def use_device(kind: str) -> str: ...
 def program_folder() -> str:
     """The folder of kilnd; empty: not found."""

@@ -7,6 +7,7 @@ such arguments in later calls, how a launch packs them, and what the front end r
 from . import _native, provided, runtime
 from . import types as ti_types
 from .data.field import AnyArray, AnyField, Field, flatten
+from .data.interop import DeviceArray
 from .data.snode import AnySNode
 from .diagnostics import say
 from .frontend.source import EMPTY
@@ -275,6 +276,8 @@ class ArrayParameter(Parameter):
         ndim = len(shape) - len(element_shape)
         if wanted.ndim is not None and ndim != wanted.ndim:
             raise say.array_argument_ndim(name=self.name, ndim=wanted.ndim, count=len(shape))
+        if isinstance(value, DeviceArray):
+            return dtype, element_shape, ndim
         if not is_numpy(value):
             raise say.array_argument_of_wrong_type(name=self.name, kind=type(value))
         flags = value.flags

@@ -26,7 +26,7 @@ from .arguments import (
 )
 from .data import declared
 from .data.field import AnyArray, Field
-from .data.interop import is_external, numpy_view
+from .data.interop import DeviceArray, array_view, is_external
 from .diagnostics import is_diagnostic, near, say
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
@@ -152,9 +152,12 @@ class Kernel(_native.KernelBase):
             args = self._positional(args, kwargs)
         args = self._of_leaves(args)
         copies = self._copied_arrays(args)
-        if copies:
-            return self._run_on_copies(args, copies)
-        return self._run(args)
+        result = self._run_on_copies(args, copies) if copies else self._run(args)
+        for value in args:
+            # Streams of the arrays' libraries wait for the kernel.
+            if type(value) is DeviceArray and value.stream:
+                _native.release_to(value.stream)
+        return result
 
     def _of_leaves(self, args):
         """The arguments of a call as instances take them."""
@@ -198,14 +201,14 @@ class Kernel(_native.KernelBase):
             provided.begin_gradient(self, args)
 
     def _viewed(self, args):
-        """The arguments, with tensors replaced by NumPy arrays over their memory."""
+        """The arguments, with tensors replaced by what has their memory; see array_view."""
         viewed = None
         for position, (parameter, value) in enumerate(zip(self._leaves, args)):
             if parameter.kind is not ArrayParameter or isinstance(value, AnyArray):
                 continue
             if not is_numpy(value) and not isinstance(value, Field) and is_external(value):
                 viewed = list(args) if viewed is None else viewed
-                viewed[position] = numpy_view(value, parameter.name)
+                viewed[position] = array_view(value, parameter.name)
         return args if viewed is None else tuple(viewed)
 
     def _copied_arrays(self, args):

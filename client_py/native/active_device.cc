@@ -33,6 +33,9 @@ Device& ActiveDevice() { return *active; }
 
 void BindActiveDevice(py::module_& m) {
   m.def("use_device", &UseDevice, py::arg("kind"));
+  // Of streams of other libraries, by their handles (runtime/device.h).
+  m.def("release_to", [](uint64_t stream) { RaiseIfError(ToStatus(active->ReleaseTo(stream))); });
+  m.def("wait_for", [](uint64_t stream) { RaiseIfError(ToStatus(active->WaitFor(stream))); });
   m.def("synchronize", [] {
     const Result<> done = [] {
       py::gil_scoped_release release;

@@ -110,8 +110,8 @@ bool ViewArray(PyObject* object, ArrayView* view) {
   view->data = reinterpret_cast<void*>(storage->bases[0]);
   view->extents = storage->full_shape.data();
   view->ndim = static_cast<int>(storage->full_shape.size());
-  view->element_axes = static_cast<int>(storage->element_shape.size());
-  view->writable = true;
+  view->element_axes = storage->is_external ? -1 : static_cast<int>(storage->element_shape.size());
+  view->writable = storage->is_writable;
   return true;
 }
 

@@ -25,24 +25,33 @@ uint64_t BytesOf(const ArrayView& view) {
 
 }  // namespace
 
-absl::StatusOr<uint64_t> DeviceArrays::AddressOf(uint8_t* host, uint64_t bytes, bool is_written) {
-  for (Copy& copy : copies_) {
-    // The same array twice is one array on the device, too.
-    if (copy.host == host && copy.bytes == bytes) {
-      copy.is_written |= is_written;
-      return reinterpret_cast<uint64_t>(copy.buffer->data());
+// Arrays that overlap are parts of one copy, so that writes to one show in the other.
+absl::Status DeviceArrays::CopyIn(uint64_t* slots) {
+  std::vector<HostArray*> sorted;
+  sorted.reserve(arrays_.size());
+  for (HostArray& array : arrays_) sorted.push_back(&array);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const HostArray* a, const HostArray* b) { return a->host < b->host; });
+  for (size_t first = 0, last; first < sorted.size(); first = last) {
+    uint8_t* const begin = sorted[first]->host;
+    uint8_t* end = begin + sorted[first]->bytes;
+    for (last = first + 1; last < sorted.size() && sorted[last]->host < end; ++last) {
+      end = std::max(end, sorted[last]->host + sorted[last]->bytes);
     }
-    if (host < copy.host + copy.bytes && copy.host < host + bytes) {
-      return absl::InvalidArgumentError(
-          "two arrays that overlap cannot be arguments of one launch on a CUDA device: each is "
-          "copied there by itself");
+    // At the distance that the host has to a boundary, so that all parts are as aligned as there.
+    constexpr uint64_t kBoundary = 256;
+    const uint64_t shift = reinterpret_cast<uintptr_t>(begin) % kBoundary, bytes = end - begin;
+    ASSIGN_OR_RETURN(std::unique_ptr<Buffer> buffer,
+                     ToStatusOr(ActiveDevice().Allocate(std::max<uint64_t>(shift + bytes, 1))));
+    uint8_t* const copy = buffer->data() + shift;
+    if (bytes > 0) ActiveDevice().CopyIn(copy, begin, bytes);
+    for (size_t i = first; i < last; ++i) {
+      sorted[i]->copy = copy + (sorted[i]->host - begin);
+      slots[sorted[i]->slot] = reinterpret_cast<uint64_t>(sorted[i]->copy);
     }
+    buffers_.push_back(std::move(buffer));
   }
-  Copy copy{host, bytes, is_written, nullptr};
-  ASSIGN_OR_RETURN(copy.buffer, ToStatusOr(ActiveDevice().Allocate(std::max<uint64_t>(bytes, 1))));
-  if (bytes > 0) ActiveDevice().CopyIn(copy.buffer->data(), host, bytes);
-  copies_.push_back(std::move(copy));
-  return reinterpret_cast<uint64_t>(copies_.back().buffer->data());
+  return absl::OkStatus();
 }
 
 absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* args,
@@ -66,18 +75,20 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
         continue;
       }
     }
-    ASSIGN_OR_RETURN(slots[fill.slot], AddressOf(static_cast<uint8_t*>(view.data), BytesOf(view),
-                                                 fill.needs_writable));
+    arrays_.push_back({static_cast<uint8_t*>(view.data), BytesOf(view), fill.slot,
+                       fill.needs_writable, /*copy=*/nullptr});
   }
-  return absl::OkStatus();
+  return arrays_.empty() ? absl::OkStatus() : CopyIn(slots);
 }
 
 absl::Status DeviceArrays::CopyBack() {
   Device& device = ActiveDevice();
-  for (const Copy& copy : copies_) {
-    if (copy.is_written) device.CopyOut(copy.host, copy.buffer->data(), copy.bytes);
+  // Of an array that is only read, not even the same bytes may be written: its memory may be
+  // read-only.
+  for (const HostArray& array : arrays_) {
+    if (array.is_written && array.bytes > 0) device.CopyOut(array.host, array.copy, array.bytes);
   }
-  return copies_.empty() ? absl::OkStatus() : ToStatus(device.Synchronize());
+  return arrays_.empty() ? absl::OkStatus() : ToStatus(device.Synchronize());
 }
 
 }  // namespace kiln

@@ -17,25 +17,25 @@ namespace kiln {
 class DeviceArrays {
  public:
   // Hands over what the host has written to the instance's fields and to ndarrays among `args`.
-  // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. InvalidArgument
-  // if two of them overlap without being the same: their copies would not. Needs the GIL, as all
-  // do.
+  // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
+  // overlap do so there, too. Needs the GIL, as all do.
   absl::Status Prepare(const BoundInstance& bound, PyObject* const* args, uint64_t* slots);
   // After a launch that was waited for: copies what the kernel may have written back.
   absl::Status CopyBack();
-  bool empty() const { return copies_.empty(); }
+  bool empty() const { return arrays_.empty(); }
 
  private:
-  struct Copy {
+  struct HostArray {
     uint8_t* host;
     uint64_t bytes;
+    int slot;
     bool is_written;
-    std::unique_ptr<Buffer> buffer;
+    uint8_t* copy;  // the device's address
   };
-  // The device's address of an array.
-  absl::StatusOr<uint64_t> AddressOf(uint8_t* host, uint64_t bytes, bool is_written);
+  absl::Status CopyIn(uint64_t* slots);
 
-  std::vector<Copy> copies_;
+  std::vector<HostArray> arrays_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;  // of the copies
 };
 
 }  // namespace kiln

@@ -1,8 +1,16 @@
 #include "client_py/native/dlpack.h"
 
+#include <pybind11/stl.h>
+
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "client_cpp/runtime_status.h"
+#include "client_py/native/active_device.h"
+#include "client_py/native/status_error.h"
+#include "client_py/native/storage_object.h"
 
 namespace kiln {
 
@@ -39,7 +47,7 @@ struct DlManaged {
 };
 
 // Pinned host memory is ordinary memory for the CPU.
-constexpr int32_t kCpu = 1, kCudaHost = 3;
+constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
 constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBool = 6;
 constexpr char kName[] = "dltensor", kUsedName[] = "used_dltensor";
 
@@ -86,16 +94,15 @@ bool IsCOrdered(const DlTensor& tensor) {
   return true;
 }
 
-}  // namespace
-
-py::capsule ToDlpack(const FieldStorage& storage) {
+// The storage's elements as a tensor. On a device, other libraries use its memory from now on.
+// Throws ValueError if the layout has no single stride per axis.
+std::unique_ptr<Exported> Export(const FieldStorage& storage) {
   const DenseAccess& access = storage.access;
-  if (storage.memory->is_mirrored()) {
-    throw py::value_error("the elements are on a CUDA device; use to_numpy()");
-  }
+  const Memory& memory = *storage.memory;
   const int64_t size = ScalarBytes(access.scalar());
   auto exported = std::make_unique<Exported>();
-  if (storage.scattered != nullptr ||
+  const bool on_device = memory.is_mirrored();
+  if (storage.scattered != nullptr || (on_device && memory.buffer == nullptr) ||
       !access.ElementStrides(storage.element_shape, &exported->strides)) {
     throw py::value_error("the elements are not at regular distances; use to_numpy()");
   }
@@ -105,60 +112,164 @@ py::capsule ToDlpack(const FieldStorage& storage) {
   exported->shape.insert(exported->shape.end(), storage.element_shape.begin(),
                          storage.element_shape.end());
   // Both keep the memory: which of them is set depends on how it was made.
-  exported->buffer = storage.memory->buffer;
-  exported->owner = storage.memory->owner;
+  exported->buffer = memory.buffer;
+  exported->owner = memory.owner;
   DlTensor& tensor = exported->managed.tensor;
-  tensor.data = access.ComponentData(0);
-  tensor.device = {kCpu, 0};
+  uint8_t* data = access.ComponentData(0);
+  if (on_device) {
+    RaiseIfError(memory.Share());
+    data = memory.buffer->data() + (data - memory.buffer->host());
+  }
+  tensor.data = data;
+  tensor.device = {on_device ? kCuda : kCpu, on_device ? ActiveDevice().number() : 0};
   tensor.ndim = static_cast<int32_t>(exported->shape.size());
   tensor.type = TypeOf(access.scalar());
   tensor.shape = exported->shape.data();
   tensor.strides = exported->strides.data();
   tensor.byte_offset = 0;
-  // From here on the deleter owns it; the capsule or its consumer calls that once.
   exported->managed.context = exported.get();
   exported->managed.deleter = [](DlManaged* managed) {
     delete static_cast<Exported*>(managed->context);
   };
+  return exported;
+}
+
+// The capsule, or its consumer, calls the deleter once.
+py::capsule CapsuleOf(std::unique_ptr<Exported> exported) {
   return py::reinterpret_steal<py::capsule>(
       PyCapsule_New(&exported.release()->managed, kName, DropCapsule));
 }
 
-std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes) {
+struct Imported {
+  void* data;
+  Scalar scalar;
+  std::vector<int64_t> shape;  // with the elements' axes, which are the last ones
+  int element_axes;
+  bool is_external;
+};
+
+// The storage of an array, whose memory the caller gives an owner. Throws ValueError.
+std::shared_ptr<FieldStorage> Import(const Imported& array, bool on_device) {
+  const int ndim = static_cast<int>(array.shape.size()) - array.element_axes;
+  if (ndim < 0 || array.shape.size() > kMaxIndices) {
+    throw py::value_error("the tensor has " + std::to_string(array.shape.size()) + " axes");
+  }
+  auto memory = std::make_shared<Memory>();
+  memory->alive = true;
+  auto* data = static_cast<uint8_t*>(array.data);
+  if (on_device) {
+    const auto size = static_cast<uint64_t>(ScalarBytes(array.scalar));
+    if (reinterpret_cast<uintptr_t>(data) % size != 0) {
+      throw py::value_error("the tensor's address is not a multiple of its elements' size");
+    }
+    uint64_t bytes = size;
+    for (int64_t extent : array.shape) bytes *= static_cast<uint64_t>(extent);
+    memory->buffer = ValueOrRaise(
+        ToStatusOr(ActiveDevice().Borrow(data, bytes, /*has_mirror=*/!array.is_external)));
+    data = memory->buffer->host();
+  }
+  const std::vector<uint32_t> element(array.shape.begin() + ndim, array.shape.end());
+  std::shared_ptr<FieldStorage> storage =
+      MakeArrayStorage(std::move(memory), data, array.scalar, element,
+                       {array.shape.begin(), array.shape.begin() + ndim});
+  storage->is_external = array.is_external;
+  return storage;
+}
+
+// (address, strides in bytes, an object that keeps the memory), for __cuda_array_interface__.
+py::tuple CudaArrayOf(const FieldStorage& storage) {
+  if (!storage.memory->is_mirrored()) {
+    throw py::value_error("the elements are in the memory of the CPU");
+  }
+  std::unique_ptr<Exported> exported = Export(storage);
+  const auto address = reinterpret_cast<uintptr_t>(exported->managed.tensor.data);
+  py::tuple strides(exported->strides.size());
+  for (size_t a = 0; a < exported->strides.size(); ++a) {
+    strides[a] = exported->strides[a] * ScalarBytes(storage.access.scalar());
+  }
+  return py::make_tuple(address, strides, CapsuleOf(std::move(exported)));
+}
+
+// A "dltensor" capsule over the elements. Its axes are those of the shape, then those of an
+// element. The receiver keeps the memory alive even if the field is destroyed.
+py::capsule ToDlpack(const FieldStorage& storage) { return CapsuleOf(Export(storage)); }
+
+// Consumes a "dltensor" capsule. The tensor must be where the program's fields are, or on the CPU,
+// C-ordered and of a scalar type of the language, otherwise ValueError. Its last `element_axes`
+// axes become those of the elements.
+std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes,
+                                         bool is_external) {
   if (!PyCapsule_IsValid(capsule.ptr(), kName)) {
     throw py::value_error("a DLPack capsule that has not been used is needed");
   }
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule.ptr(), kName));
   const DlTensor& tensor = managed->tensor;
   const Scalar scalar = ScalarOf(tensor.type);
-  if (tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
+  const bool on_device = tensor.device.type == kCuda || tensor.device.type == kCudaManaged;
+  if (!on_device && tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
+    throw py::value_error("the tensor is neither in the memory of the CPU nor on a CUDA device");
+  }
+  if (on_device && ActiveDevice().target().device() != Target::Device::kCuda) {
     throw py::value_error("the tensor is not in the memory of the CPU");
+  }
+  // Managed memory belongs to all devices.
+  if (tensor.device.type == kCuda && tensor.device.id != ActiveDevice().number()) {
+    throw py::value_error("the tensor is on CUDA device " + std::to_string(tensor.device.id) +
+                          ", the program's kernels run on device " +
+                          std::to_string(ActiveDevice().number()));
   }
   if (scalar == proto::SCALAR_NONE) {
     throw py::value_error("the tensor's type (code " + std::to_string(tensor.type.code) + ", " +
                           std::to_string(tensor.type.bits) + " bits) is no type of the language");
   }
   if (!IsCOrdered(tensor)) throw py::value_error("the tensor is not contiguous in C order");
-  const int ndim = tensor.ndim - element_axes;
-  if (ndim < 0 || tensor.ndim > kMaxIndices) {
-    throw py::value_error("the tensor has " + std::to_string(tensor.ndim) + " axes");
-  }
-  const std::vector<int64_t> shape(tensor.shape, tensor.shape + ndim);
-  const std::vector<uint32_t> element(tensor.shape + ndim, tensor.shape + tensor.ndim);
-  auto memory = std::make_shared<Memory>();
-  memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
+  std::shared_ptr<FieldStorage> storage =
+      Import({static_cast<uint8_t*>(tensor.data) + tensor.byte_offset,
+              scalar,
+              {tensor.shape, tensor.shape + tensor.ndim},
+              element_axes,
+              is_external},
+             on_device);
+  storage->memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
     auto* tensor = static_cast<DlManaged*>(owned);
     // The deleter may run Python code.
     py::gil_scoped_acquire gil;
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
-  memory->alive = true;
   // The protocol's mark that the tensor has an owner. Only now, since an error above leaves it
   // unused.
   PyCapsule_SetName(capsule.ptr(), kUsedName);
   PyCapsule_SetDestructor(capsule.ptr(), nullptr);
-  uint8_t* data = static_cast<uint8_t*>(tensor.data) + tensor.byte_offset;
-  return MakeArrayStorage(std::move(memory), data, scalar, element, shape);
+  return storage;
+}
+
+// Of a CUDA array that `owner`, a Python object, keeps alive.
+std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
+                                            const std::vector<int64_t>& shape, bool is_writable,
+                                            const py::object& owner, int element_axes,
+                                            bool is_external) {
+  std::shared_ptr<FieldStorage> storage =
+      Import({reinterpret_cast<void*>(address), static_cast<Scalar>(scalar), shape, element_axes,
+              is_external},
+             /*on_device=*/true);
+  storage->is_writable = is_writable;
+  storage->memory->owner = std::shared_ptr<void>(owner.inc_ref().ptr(), [](void* owned) {
+    py::gil_scoped_acquire gil;
+    Py_DECREF(static_cast<PyObject*>(owned));
+  });
+  return storage;
+}
+
+}  // namespace
+
+void BindDlpack(py::module_& m) {
+  m.def("to_dlpack", &ToDlpack);
+  m.def("cuda_array", &CudaArrayOf);
+  m.def("from_dlpack", &FromDlpack, py::arg("capsule"), py::arg("element_axes") = 0,
+        py::arg("is_external") = false);
+  m.def("from_cuda_array", &FromCudaArray, py::arg("address"), py::arg("scalar"), py::arg("shape"),
+        py::arg("is_writable"), py::arg("owner"), py::arg("element_axes") = 0,
+        py::arg("is_external") = false);
 }
 
 }  // namespace kiln

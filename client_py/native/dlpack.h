@@ -1,25 +1,15 @@
-// DLPack: exports the elements of fields and ndarrays to other libraries, and imports their tensors
-// as ndarrays, without copying.
+// Shares the memory of fields and ndarrays with other libraries, without copying, by DLPack and by
+// __cuda_array_interface__: exports their elements, and imports tensors as ndarrays.
 #ifndef KILN_CLIENT_PY_NATIVE_DLPACK_H_
 #define KILN_CLIENT_PY_NATIVE_DLPACK_H_
 
 #include <pybind11/pybind11.h>
 
-#include <memory>
-
-#include "client_py/native/storage_object.h"
-
 namespace kiln {
 
-// Makes a "dltensor" capsule over the storage's elements. Its axes are those of the shape, then
-// those of an element. The receiver of the capsule keeps the memory alive even if the field is
-// destroyed. Throws ValueError if the layout has no single stride per axis.
-pybind11::capsule ToDlpack(const FieldStorage& storage);
-
-// Makes an ndarray's storage over the tensor of a "dltensor" capsule, and consumes the capsule. The
-// tensor must be on the CPU, C-ordered and of a scalar type of the language, otherwise ValueError.
-// Its last `element_axes` axes become those of the elements.
-std::shared_ptr<FieldStorage> FromDlpack(const pybind11::capsule& capsule, int element_axes);
+// to_dlpack(storage), cuda_array(storage), from_dlpack(...) and from_cuda_array(...) of
+// _native.pyi. Each raises ValueError if the memory, its layout or its type cannot be shared.
+void BindDlpack(pybind11::module_& m);
 
 }  // namespace kiln
 

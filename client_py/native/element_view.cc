@@ -110,8 +110,8 @@ int ViewAssign(PyObject* self, PyObject* index, PyObject* value) {
     address = Locate(self, index, CellAccess::kWrite, &component);
   }
   if (address == nullptr) return -1;
-  StoreAt(field, reinterpret_cast<ViewObject*>(self)->indices, component, address, scalar);
-  return 0;
+  const int64_t* indices = reinterpret_cast<ViewObject*>(self)->indices;
+  return StoreAt(field, indices, component, address, scalar) ? 0 : -1;
 }
 
 Py_ssize_t ViewLength(PyObject* self) {

@@ -100,6 +100,27 @@ inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellA
 // The number of kernels under construction in all threads. Guarded by the GIL.
 int building = 0;
 
+// Raises the error of a device. Returns null.
+PyObject* RaiseDevice(const absl::Status& status) {
+  PyErr_SetString(PyExc_RuntimeError, std::string(status.message()).c_str());
+  return nullptr;
+}
+
+// Lets other threads run Python, except where they might use the same shared memory
+// (Memory::Share).
+class OtherThreads {
+ public:
+  explicit OtherThreads(bool run) : state_(run ? PyEval_SaveThread() : nullptr) {}
+  ~OtherThreads() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  OtherThreads(const OtherThreads&) = delete;
+  OtherThreads& operator=(const OtherThreads&) = delete;
+
+ private:
+  PyThreadState* const state_;
+};
+
 // Checks that Python may access elements. Python code that runs while a kernel is built may not:
 // the elements are not constants. False with a Python error.
 bool IsPythonScope(FieldObject* field, const char* method) {
@@ -155,6 +176,19 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   return element;
 }
 
+// Of one component, or of the word that has it.
+uint64_t StoredBytes(const FieldObject* field) {
+  constexpr uint64_t kWord = 8;  // at most
+  return field->is_plain ? ScalarBytes(field->scalar) : kWord;
+}
+
+// After a write to an address of a mirror. False with a Python error.
+bool DeliverElement(const FieldObject* field, const uint8_t* address) {
+  const absl::Status status = field->mirrored->Deliver(address, StoredBytes(field));
+  if (!status.ok()) RaiseDevice(status);
+  return status.ok();
+}
+
 // Stores the scalars of a list, tuple or list of lists. For any other value it stores nothing and
 // returns false without an error. False with a Python error if there is no memory for the element.
 bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) {
@@ -188,6 +222,12 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
   // All at once: components may share a word, and none is written if one cannot be converted.
   const absl::Status status = storage.WriteElement(indices, scalars);
   if (!status.ok()) RaiseMemory(field, status);
+  for (size_t i = 0; status.ok() && field->mirrored != nullptr && i < rows * columns; ++i) {
+    const uint8_t* address = storage.scattered != nullptr
+                                 ? ScatteredAddress(field, indices, i, CellAccess::kRead)
+                                 : storage.access.Address(indices, static_cast<int>(i));
+    if (address == nullptr || !DeliverElement(field, address)) return false;
+  }
   return status.ok();
 }
 
@@ -211,8 +251,7 @@ int FieldAssign(PyObject* self, PyObject* key, PyObject* value) {
     }
     uint8_t* address = ElementAddress(field, indices, CellAccess::kWrite);
     if (address == nullptr) return -1;
-    StoreAt(field, indices, 0, address, scalar);
-    return 0;
+    return StoreAt(field, indices, 0, address, scalar) ? 0 : -1;
   }
   // Lists of numbers are so common that they get a path without Python code.
   if (StoreSequence(field, indices, value)) return 0;
@@ -272,7 +311,7 @@ PyObject* FieldWrite(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   int component;
   uint8_t* address = AddressAt(field, args[0], args[1], CellAccess::kWrite, indices, &component);
   if (address == nullptr) return nullptr;
-  StoreAt(field, indices, component, address, scalar);
+  if (!StoreAt(field, indices, component, address, scalar)) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -331,18 +370,17 @@ PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
   Py_RETURN_NONE;
 }
 
-// Raises the error of a device. Returns null.
-PyObject* RaiseDevice(const absl::Status& status) {
-  PyErr_SetString(PyExc_RuntimeError, std::string(status.message()).c_str());
-  return nullptr;
-}
-
 // Brings all elements up to date for the host. `access`: of all of them.
 absl::Status Prepare(const FieldStorage& storage, HostAccess access) {
   if (!storage.memory->is_mirrored()) return absl::OkStatus();
   // Memory of a tree has other fields, too.
   if (access == HostAccess::kOverwrite && !storage.is_ndarray) access = HostAccess::kWrite;
   return storage.memory->TouchAll(access);
+}
+
+// After a write of all elements.
+absl::Status Finish(const FieldStorage& storage) {
+  return storage.memory->is_shared() ? storage.memory->DeliverAll() : absl::OkStatus();
 }
 
 // Calls copy(data) on the bytes of a C-contiguous array of exactly the field's size, with the GIL
@@ -368,12 +406,15 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, HostAccess acces
   }
   PyObject* keep = field->storage_object;  // another thread may rebind the field
   Py_INCREF(keep);
+  const FieldStorage& storage = *field->storage;
   absl::Status prepared;
   BeginUnlockedLaunch();  // memory that is destroyed during the copy stays allocated until its end
-  Py_BEGIN_ALLOW_THREADS;
-  prepared = Prepare(*field->storage, access_kind);
-  if (prepared.ok()) copy(*field->storage, view.buf);
-  Py_END_ALLOW_THREADS;
+  {
+    const OtherThreads run(!storage.memory->is_shared());
+    prepared = Prepare(storage, access_kind);
+    if (prepared.ok()) copy(storage, view.buf);
+    if (prepared.ok() && access_kind != HostAccess::kRead) prepared = Finish(storage);
+  }
   EndUnlockedLaunch();
   Py_DECREF(keep);
   PyBuffer_Release(&view);
@@ -430,11 +471,13 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   bool done = false;
   absl::Status prepared;
   BeginUnlockedLaunch();
-  Py_BEGIN_ALLOW_THREADS;
-  prepared = Prepare(from, HostAccess::kRead);
-  if (prepared.ok()) prepared = Prepare(to, HostAccess::kOverwrite);
-  if (prepared.ok()) done = to.access.CopyFrom(from.access);
-  Py_END_ALLOW_THREADS;
+  {
+    const OtherThreads run(!to.memory->is_shared() && !from.memory->is_shared());
+    prepared = Prepare(from, HostAccess::kRead);
+    if (prepared.ok()) prepared = Prepare(to, HostAccess::kOverwrite);
+    if (prepared.ok()) done = to.access.CopyFrom(from.access);
+    if (done) prepared = Finish(to);
+  }
   EndUnlockedLaunch();
   Py_DECREF(keep);
   Py_DECREF(keep_other);
@@ -469,10 +512,12 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
   Py_INCREF(keep);
   absl::Status prepared;
   BeginUnlockedLaunch();
-  Py_BEGIN_ALLOW_THREADS;
-  prepared = Prepare(storage, HostAccess::kOverwrite);
-  if (prepared.ok()) storage.Fill(scalars.data());
-  Py_END_ALLOW_THREADS;
+  {
+    const OtherThreads run(!storage.memory->is_shared());
+    prepared = Prepare(storage, HostAccess::kOverwrite);
+    if (prepared.ok()) storage.Fill(scalars.data());
+    if (prepared.ok()) prepared = Finish(storage);
+  }
   EndUnlockedLaunch();
   Py_DECREF(keep);
   if (!prepared.ok()) return RaiseDevice(prepared);
@@ -537,11 +582,14 @@ PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component
   return LoadScalar(field->scalar, &number);
 }
 
-void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+bool StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
              uint64_t scalar) {
-  // Quantised components share words with others.
-  if (!field->is_plain) return field->storage->Write(address, indices, component, scalar);
-  std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  if (field->is_plain) {
+    std::memcpy(address, &scalar, ScalarBytes(field->scalar));
+  } else {
+    field->storage->Write(address, indices, component, scalar);  // shares a word with others
+  }
+  return field->mirrored == nullptr || DeliverElement(field, address);
 }
 
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
@@ -554,10 +602,9 @@ uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int compon
 }
 
 uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access) {
-  constexpr uint64_t kMostBytes = 8;  // of a scalar, or of a word of quantised ones
   if (address == nullptr) return nullptr;
   const HostAccess kind = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
-  const absl::Status status = field->mirrored->Touch(address, kMostBytes, kind);
+  const absl::Status status = field->mirrored->Touch(address, StoredBytes(field), kind);
   if (status.ok()) return address;
   RaiseDevice(status);
   return nullptr;

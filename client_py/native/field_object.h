@@ -54,8 +54,8 @@ inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int
 // The component at an address that ComponentAddress gave for the same indices.
 PyObject* LoadAt(const FieldObject* field, const int64_t* indices, int component,
                  const uint8_t* address);
-// `scalar` as StoreScalar makes it.
-void StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
+// `scalar` as StoreScalar makes it. False with a Python error if the device failed.
+bool StoreAt(const FieldObject* field, const int64_t* indices, int component, uint8_t* address,
              uint64_t scalar);
 
 inline bool IsField(PyObject* object) { return PyObject_TypeCheck(object, &FieldBaseType); }

@@ -9,6 +9,7 @@
 #include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
 #include "client_py/native/calls_object.h"
+#include "client_py/native/dlpack.h"
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/graph_binding.h"
@@ -73,6 +74,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindTree(m);
   kiln::BindActiveDevice(m);
   kiln::BindStorage(m);
+  kiln::BindDlpack(m);
   kiln::BindJoined(m);
   kiln::BindInstance(m);
   kiln::BindSession(m);

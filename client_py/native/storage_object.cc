@@ -8,7 +8,6 @@
 
 #include "client_cpp/runtime_status.h"
 #include "client_py/native/active_device.h"
-#include "client_py/native/dlpack.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 #include "common/base/deterministic.h"
@@ -148,6 +147,45 @@ absl::Status Memory::HandOver() const {
   return absl::OkStatus();
 }
 
+absl::Status Memory::Share() const {
+  if (buffer != nullptr) return ToStatus(buffer->Share());
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->Share());
+  }
+  return absl::OkStatus();
+}
+
+bool Memory::is_shared() const {
+  if (buffer != nullptr) return buffer->is_shared();
+  return std::any_of(parts.begin(), parts.end(), [](const std::weak_ptr<Memory>& part) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    return memory != nullptr && memory->is_shared();
+  });
+}
+
+absl::Status Memory::Deliver(const void* at, uint64_t bytes) const {
+  if (buffer != nullptr) {
+    const uint64_t offset = static_cast<const uint8_t*>(at) - buffer->host();
+    if (offset >= buffer->size()) return absl::OkStatus();  // another part's
+    return ToStatus(buffer->Deliver(offset, std::min(bytes, buffer->size() - offset)));
+  }
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->Deliver(at, bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Memory::DeliverAll() const {
+  if (buffer != nullptr) return ToStatus(buffer->Deliver(0, buffer->size()));
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->DeliverAll());
+  }
+  return absl::OkStatus();
+}
+
 void DestroyMemory(Memory* memory) {
   if (!memory->alive) return;
   memory->alive = false;
@@ -215,11 +253,9 @@ void BindStorage(py::module_& m) {
       .def_property_readonly("bases", [](const FieldStorage& s) { return s.bases; })
       .def_property_readonly("trees", [](const FieldStorage& s) { return s.trees; })
       .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
-      .def("to_dlpack", &ToDlpack)
       // Explicit, besides the reference count: ti.reset() destroys fields that the program still
       // holds.
       .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });
-  m.def("from_dlpack", &FromDlpack, py::arg("capsule"), py::arg("element_axes") = 0);
   m.def("make_ndarray", &MakeNdarray, py::arg("scalar"), py::arg("element_shape"),
         py::arg("shape"));
   m.def(

@@ -33,6 +33,12 @@ struct Memory {
   absl::Status TouchAll(HostAccess access) const;
   // Before a launch: hands over what the host has written.
   absl::Status HandOver() const;
+  // Other libraries use the device's memory from now on: Deliver then follows each write of the
+  // host, with the GIL held since Touch.
+  absl::Status Share() const;
+  bool is_shared() const;
+  absl::Status Deliver(const void* at, uint64_t bytes) const;
+  absl::Status DeliverAll() const;
 };
 
 // Frees `memory`. While launches run without the GIL, the last of them frees it. Needs the GIL, as
@@ -81,6 +87,10 @@ struct FieldStorage {
   std::vector<uint32_t> element_shape;
   std::vector<int64_t> full_shape;  // for ndarrays: shape, then element_shape
   bool is_ndarray = false;
+  // Of an array that a kernel takes as it is: which of its axes are the elements' follows from the
+  // parameter's annotation.
+  bool is_external = false;
+  bool is_writable = true;
   bool is_joined = false;  // consists of several storages, to which kernels are bound
 };
 

@@ -135,6 +135,55 @@ Result<std::unique_ptr<Buffer>> CudaDevice::Allocate(uint64_t bytes) {
   return std::unique_ptr<Buffer>(*std::move(buffer));
 }
 
+Result<std::unique_ptr<Buffer>> CudaDevice::Borrow(uint8_t* address, uint64_t bytes,
+                                                   bool has_mirror) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered.error();
+  const auto refuse = [](const std::string& why) {
+    return Error{ErrorCode::kInvalidArgument, why};
+  };
+  // An array without elements may have no address.
+  if (bytes > 0) {
+    const auto at = reinterpret_cast<Address>(address);
+    unsigned kind = 0;
+    int number_of_it = 0;
+    if (driver_.PointerGetAttribute(&kind, cuda::kPointerMemoryType, at) != cuda::kSuccess) {
+      return refuse("its address is not in the memory of a CUDA device");
+    }
+    // Pinned memory of the host belongs to no device, and all use it.
+    if (kind != cuda::kMemoryOfHost &&
+        driver_.PointerGetAttribute(&number_of_it, cuda::kPointerDevice, at) == cuda::kSuccess &&
+        number_of_it != number()) {
+      return refuse("it is on CUDA device " + std::to_string(number_of_it) +
+                    ", the program's kernels run on device " + std::to_string(number()));
+    }
+  }
+  Result<std::unique_ptr<MirroredBuffer>> buffer =
+      MirroredBuffer::Borrow(this, address, bytes, has_mirror);
+  if (!buffer.ok()) return buffer.error();
+  return std::unique_ptr<Buffer>(*std::move(buffer));
+}
+
+Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  cuda::Event event = nullptr;
+  cuda::Code code = driver_.EventCreate(&event, cuda::kNoTiming);
+  if (code == cuda::kSuccess) {
+    code = driver_.EventRecord(event, before);
+    if (code == cuda::kSuccess) code = driver_.StreamWaitEvent(after, event, 0);
+    driver_.EventDestroy(event);  // the driver keeps it until it was reached
+  }
+  if (code != cuda::kSuccess) return ErrorOf(code, "CUDA streams cannot be ordered");
+  return {};
+}
+
+Result<> CudaDevice::ReleaseTo(uint64_t stream) {
+  return Order(nullptr, reinterpret_cast<cuda::Stream>(stream));
+}
+
+Result<> CudaDevice::WaitFor(uint64_t stream) {
+  return Order(reinterpret_cast<cuda::Stream>(stream), nullptr);
+}
+
 void CudaDevice::CopyIn(uint8_t* to, const void* from, uint64_t bytes) {
   if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
   const cuda::Code code = driver_.CopyIn(reinterpret_cast<Address>(to), from, bytes);

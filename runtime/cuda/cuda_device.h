@@ -45,15 +45,21 @@ class CudaDevice final : public Device {
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
   Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override;
+  Result<std::unique_ptr<Buffer>> Borrow(uint8_t* address, uint64_t bytes,
+                                         bool has_mirror) override;
   void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override;
   void CopyOut(void* to, const uint8_t* from, uint64_t bytes) override;
   void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) override;
   Result<> Synchronize() override;
   Event Record() override;
+  Result<> ReleaseTo(uint64_t stream) override;
+  Result<> WaitFor(uint64_t stream) override;
 
  private:
   CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context);
   static Result<CudaDevice*> Make();
+  // Has `after` wait for what is in `before`.
+  Result<> Order(cuda::Stream before, cuda::Stream after);
   // Keeps the first failure of a call that cannot return it.
   void Keep(const Result<>& done);
 

@@ -27,6 +27,7 @@ struct FakeDriver {
   int64_t launches, copies_in, copies_out, fills, waits, live;
   uint64_t bytes_in, bytes_out;
   uint32_t last_blocks, last_threads;
+  uint64_t last_recorded, last_waiting;
 };
 
 constexpr uint64_t kPage = 65536;
@@ -169,6 +170,65 @@ TEST_F(CudaDeviceTest, OverwritingFetchesOnlyTheEnds) {
   *driver_ = {};
   ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kOverwrite).ok());
   EXPECT_EQ(driver_->copies_out, 0);
+}
+
+TEST_F(CudaDeviceTest, SharedMemoryIsCopiedAtEachAccess) {
+  constexpr uint64_t kBytes = 2 * kPage;
+  auto kernel = *Load(Info({Range("add_one", kBytes / 4)}));
+  auto buffer = Allocate(kBytes);
+  ASSERT_TRUE(buffer->Touch(8, 4, HostAccess::kWrite).ok());
+  Ints(*buffer)[2] = 7;
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Share().ok());
+  EXPECT_EQ(driver_->bytes_in, kPage);  // what was written before
+  EXPECT_TRUE(buffer->is_shared());
+  // A borrowed buffer over the same memory stands for another library.
+  std::unique_ptr<Buffer> other = *device_->Borrow(buffer->data(), kBytes, /*has_mirror=*/true);
+  ASSERT_TRUE(other->Touch(8, 4, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*other)[2], 7);
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(8, 4, HostAccess::kWrite).ok());
+  Ints(*buffer)[2] = 8;
+  ASSERT_TRUE(buffer->Deliver(8, 4).ok());
+  EXPECT_EQ(driver_->bytes_in, 4u);
+  EXPECT_EQ(driver_->bytes_out, 4u);
+  ASSERT_TRUE(other->Touch(8, 4, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*other)[2], 8);
+  // A launch hands nothing over, and needs no access before it to be seen after it.
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), kBytes / 4};
+  *driver_ = {};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->copies_in, 0);
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*buffer)[2], 9);
+  // An overwrite fetches nothing.
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kOverwrite).ok());
+  EXPECT_EQ(driver_->copies_out, 0);
+  const int64_t live = driver_->live;
+  other.reset();  // frees nothing
+  EXPECT_EQ(driver_->live, live);
+}
+
+TEST_F(CudaDeviceTest, BorrowsOnlyItsOwnMemory) {
+  const auto refused = [&](uint64_t address) {
+    const auto made = device_->Borrow(reinterpret_cast<uint8_t*>(address), 8, false);
+    return made.ok() ? "" : made.error().text;
+  };
+  EXPECT_THAT(refused(4096), HasSubstr("not in the memory of a CUDA device"));
+  EXPECT_THAT(refused(uint64_t{1} << 61), HasSubstr("on CUDA device 1, the program's kernels run"));
+  EXPECT_TRUE(device_->Borrow(nullptr, 0, false).ok());
+}
+
+TEST_F(CudaDeviceTest, StreamsOfOthersAreOrdered) {
+  *driver_ = {};
+  ASSERT_TRUE(device_->WaitFor(77).ok());
+  EXPECT_EQ(driver_->last_recorded, 77u);
+  EXPECT_EQ(driver_->last_waiting, 0u);
+  ASSERT_TRUE(device_->ReleaseTo(88).ok());
+  EXPECT_EQ(driver_->last_recorded, 0u);
+  EXPECT_EQ(driver_->last_waiting, 88u);
 }
 
 TEST_F(CudaDeviceTest, ResultsAndTemporaries) {

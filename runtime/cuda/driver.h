@@ -19,6 +19,7 @@ using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;  // null: the legacy default stream, in which Kiln launches
+using Event = struct EventTag*;
 
 // CUresult, as far as Kiln tells its numbers apart.
 inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
@@ -26,6 +27,12 @@ inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidI
 // CUdevice_attribute
 inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75,
                      kComputeCapabilityMinor = 76;
+// CUpointer_attribute
+inline constexpr int kPointerMemoryType = 2, kPointerDevice = 9;
+// CUmemorytype
+inline constexpr unsigned kMemoryOfHost = 1;
+// Flags of cuEventCreate: the event has no time.
+inline constexpr unsigned kNoTiming = 2;
 // Flags of cuMemHostAlloc
 inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
 
@@ -55,6 +62,11 @@ inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
   X(cuMemsetD8Async, Set8, (Address at, unsigned char value, size_t count, Stream stream))        \
   X(cuMemsetD16Async, Set16, (Address at, unsigned short value, size_t count, Stream stream))     \
   X(cuMemsetD32Async, Set32, (Address at, unsigned value, size_t count, Stream stream))           \
+  X(cuPointerGetAttribute, PointerGetAttribute, (void* value, int attribute, Address address))    \
+  X(cuEventCreate, EventCreate, (Event * event, unsigned flags))                                  \
+  X(cuEventDestroy_v2, EventDestroy, (Event event))                                               \
+  X(cuEventRecord, EventRecord, (Event event, Stream stream))                                     \
+  X(cuStreamWaitEvent, StreamWaitEvent, (Stream stream, Event event, unsigned flags))             \
   X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                       \
   X(cuModuleUnload, ModuleUnload, (Module module))                                                \
   X(cuModuleGetFunction, ModuleGetFunction,                                                       \

@@ -46,25 +46,39 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* dev
                      std::to_string(free >> 20) + " are free"};
   }
   if (code != cuda::kSuccess) return device->ErrorOf(code, "no memory for fields");
-  return std::unique_ptr<MirroredBuffer>(
-      new MirroredBuffer(device, memory, margin, *std::move(mirror), bytes));
+  return std::unique_ptr<MirroredBuffer>(new MirroredBuffer(
+      device, memory, reinterpret_cast<uint8_t*>(memory + margin), *std::move(mirror), bytes));
+}
+
+Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Borrow(CudaDevice* device, uint8_t* address,
+                                                               uint64_t bytes, bool has_mirror) {
+  std::unique_ptr<Buffer> mirror;
+  if (has_mirror) {
+    Result<std::unique_ptr<RootBuffer>> made = RootBuffer::Allocate(std::max<uint64_t>(bytes, 1));
+    if (!made.ok()) return made.error();
+    mirror = *std::move(made);
+  }
+  std::unique_ptr<MirroredBuffer> buffer(
+      new MirroredBuffer(device, /*memory=*/0, address, std::move(mirror), bytes));
+  buffer->shared_ = true;
+  return buffer;
 }
 
 // The mirror is zeroed as the device's memory is, so it begins valid.
-MirroredBuffer::MirroredBuffer(CudaDevice* device, Address memory, uint64_t margin,
+MirroredBuffer::MirroredBuffer(CudaDevice* device, Address memory, uint8_t* data,
                                std::unique_ptr<Buffer> mirror, uint64_t bytes)
-    : Buffer(reinterpret_cast<uint8_t*>(memory + margin), mirror->data(), bytes),
+    : Buffer(data, mirror == nullptr ? nullptr : mirror->data(), bytes),
       device_(device),
       memory_(memory),
       mirror_(std::move(mirror)),
-      pages_((bytes + kPage - 1) / kPage) {
+      pages_(memory == 0 ? 0 : (bytes + kPage - 1) / kPage) {
   for (auto& page : pages_) page.store(kValid, std::memory_order_relaxed);
   touched_ = true;
 }
 
 MirroredBuffer::~MirroredBuffer() {
   // In a forked child the memory is the parent's.
-  if (device_->Enter().ok()) device_->driver().MemFree(memory_);
+  if (memory_ != 0 && device_->Enter().ok()) device_->driver().MemFree(memory_);
 }
 
 uint64_t MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
@@ -72,17 +86,49 @@ uint64_t MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
 }
 
 Result<> MirroredBuffer::Fetch(uint64_t first, uint64_t last) {
+  return CopyOut(first * kPage, BytesOf(first, last));
+}
+
+Result<> MirroredBuffer::CopyOut(uint64_t offset, uint64_t bytes) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
-  const cuda::Code code = device_->driver().CopyOut(
-      host() + first * kPage, reinterpret_cast<Address>(data()) + first * kPage,
-      BytesOf(first, last));
+  const cuda::Code code =
+      device_->driver().CopyOut(host() + offset, reinterpret_cast<Address>(data()) + offset, bytes);
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
   return {};
 }
 
+Result<> MirroredBuffer::CopyIn(uint64_t offset, uint64_t bytes) {
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  const cuda::Code code =
+      device_->driver().CopyIn(reinterpret_cast<Address>(data()) + offset, host() + offset, bytes);
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "writing to the CUDA device failed");
+  return {};
+}
+
+void MirroredBuffer::CheckInside(uint64_t offset, uint64_t bytes) const {
+  KILN_CHECK(mirror_ != nullptr) << "the host uses borrowed memory that has no mirror";
+  KILN_CHECK(offset < size() && bytes <= size() - offset) << "bytes outside of a buffer";
+}
+
+Result<> MirroredBuffer::Share() {
+  if (is_shared()) return {};
+  if (Result<> done = HandOver(); !done.ok()) return done;
+  shared_.store(true, std::memory_order_release);
+  return {};
+}
+
+Result<> MirroredBuffer::Deliver(uint64_t offset, uint64_t bytes) {
+  if (!is_shared() || bytes == 0) return {};
+  CheckInside(offset, bytes);
+  return CopyIn(offset, bytes);
+}
+
 Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess access) {
   if (bytes == 0) return {};
-  KILN_CHECK(offset < size() && bytes <= size() - offset) << "bytes outside of a buffer";
+  CheckInside(offset, bytes);
+  if (is_shared()) {
+    return access == HostAccess::kOverwrite ? Result<>() : CopyOut(offset, bytes);
+  }
   const uint64_t begin = offset / kPage, end = (offset + bytes - 1) / kPage + 1;
   const uint8_t wanted = access == HostAccess::kRead ? kValid : kWritten;
   const auto state = [this](uint64_t p) { return pages_[p].load(std::memory_order_acquire); };
@@ -112,16 +158,12 @@ Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess acces
 Result<> MirroredBuffer::HandOver() {
   if (!touched_.load(std::memory_order_relaxed)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   const uint64_t end = pages_.size();
   for (uint64_t p = 0; p < end;) {
     uint64_t last = p;
     while (last < end && pages_[last].load(std::memory_order_relaxed) == kWritten) ++last;
     if (last > p) {
-      const cuda::Code code = device_->driver().CopyIn(
-          reinterpret_cast<Address>(data()) + p * kPage, host() + p * kPage, BytesOf(p, last));
-      if (code != cuda::kSuccess)
-        return device_->ErrorOf(code, "writing to the CUDA device failed");
+      if (Result<> done = CopyIn(p * kPage, BytesOf(p, last)); !done.ok()) return done;
     }
     p = std::max(last, p + 1);
   }

@@ -18,32 +18,45 @@ class CudaDevice;
 
 // The mirror's pages are fetched when the host touches them, and valid until the next launch; those
 // that the host has written are handed over before it. A loop that writes elements one by one is so
-// one copy, and a launch after which the host touches nothing makes none.
+// one copy, and a launch after which the host touches nothing makes none. Of memory that other
+// libraries use, too, exactly the bytes of each access are copied at once.
 class MirroredBuffer final : public Buffer {
  public:
   // `bytes` of zeros on the device, at least 256-byte aligned, within zeroed margins that absorb
   // stray accesses next to it. ResourceExhausted names the size.
   static Result<std::unique_ptr<MirroredBuffer>> Allocate(CudaDevice* device, uint64_t bytes);
+  // Memory that another library owns, shared from the start. Without a mirror, Touch must not be
+  // called.
+  static Result<std::unique_ptr<MirroredBuffer>> Borrow(CudaDevice* device, uint8_t* address,
+                                                        uint64_t bytes, bool has_mirror);
   ~MirroredBuffer() override;
 
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
   Result<> HandOver() override;
+  Result<> Share() override;
+  bool is_shared() const override { return shared_.load(std::memory_order_acquire); }
+  Result<> Deliver(uint64_t offset, uint64_t bytes) override;
 
  private:
   enum State : uint8_t { kOutdated, kValid, kWritten };
 
-  MirroredBuffer(CudaDevice* device, cuda::Address memory, uint64_t margin,
+  MirroredBuffer(CudaDevice* device, cuda::Address memory, uint8_t* data,
                  std::unique_ptr<Buffer> mirror, uint64_t bytes);
   // The bytes of pages first to last (exclusive), of which the last may be short.
   uint64_t BytesOf(uint64_t first, uint64_t last) const;
   Result<> Fetch(uint64_t first, uint64_t last);
+  // Of any bytes, whose offsets are those of the mirror.
+  Result<> CopyOut(uint64_t offset, uint64_t bytes);
+  Result<> CopyIn(uint64_t offset, uint64_t bytes);
+  void CheckInside(uint64_t offset, uint64_t bytes) const;
 
   CudaDevice* const device_;
-  const cuda::Address memory_;  // with its margins
+  const cuda::Address memory_;  // with its margins; 0: another library's
   const std::unique_ptr<Buffer> mirror_;
   std::mutex mutex_;  // of fetching and handing over
   std::vector<std::atomic<uint8_t>> pages_;
   std::atomic<bool> touched_{false};  // whether a page is valid or written
+  std::atomic<bool> shared_{false};   // pages have no state from then on
 };
 
 }  // namespace kiln

@@ -119,17 +119,6 @@ x = ti.field(ti.f32)
 ti.root.pointer(ti.i, 4).place(x)
 x[0] = 1
 """,
-    "two arrays that overlap cannot be arguments of one launch": """
-@ti.kernel
-def copy(a: ti.types.ndarray(dtype=ti.i32, ndim=1), b: ti.types.ndarray(dtype=ti.i32, ndim=1)):
-    for i in range(a.shape[0]):
-        b[i] = a[i]
-whole = np.zeros(10, np.int32)
-copy(whole[:9], whole[1:])
-""",
-    "the elements are on a CUDA device": """
-ti.ndarray(ti.f32, 3).__dlpack__()
-""",
     "gradients on CUDA are not supported yet": """
 x = ti.field(ti.f32, 3, needs_grad=True)
 y = ti.field(ti.f32, (), needs_grad=True)

@@ -1,18 +1,130 @@
-"""Shares memory with arrays of other libraries: DLPack in both directions, and torch tensors."""
+"""Shares memory with arrays of other libraries: DLPack and `__cuda_array_interface__` in both
+directions, and torch tensors."""
 
-from .. import _native
+import sys
+
+from .. import _native, runtime
 from .. import types as ti_types
 from ..diagnostics import say
 
 
 def is_external(value):
-    """Whether a kernel can take `value` as an array through DLPack."""
-    return hasattr(type(value), "__dlpack__")
+    """Whether a kernel can take `value` as an array of another library."""
+    return hasattr(type(value), "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+
+
+def array_view(value, name):
+    """What stands for a tensor, the argument `name` of a kernel: a NumPy array over its memory, or
+    a DeviceArray. It has an attribute `grad`, likewise for the tensor's gradient, if the tensor
+    requires one."""
+    return DeviceArray(value, name) if on_cuda(value) else numpy_view(value, name)
+
+
+def on_cuda(value):
+    """Whether an array of another library is in the memory of a CUDA device."""
+    device = getattr(value, "__dlpack_device__", None)
+    if device is not None:
+        return device()[0] in (_CUDA, _CUDA_MANAGED)
+    return hasattr(value, "__cuda_array_interface__")
+
+
+# Kinds of devices, as DLPack counts them.
+_CPU, _CUDA, _CUDA_MANAGED = 1, 2, 13
+# CUDA's default stream, in which kernels run, as both protocols name it.
+_DEFAULT_STREAM = 1
+
+
+class DeviceArray(_native.FieldBase):
+    """An array of another library on the CUDA device, the argument `name` of a kernel, which uses
+    its memory in place. `stream` is the handle of the library's current stream: work there has to
+    wait for the kernel; 0 if it is the default stream."""
+
+    tensor = None
+
+    def __init__(self, value, name):
+        if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
+            if value.requires_grad:
+                self.tensor = value
+            value = value.detach()
+        if hasattr(value, "is_contiguous") and not value.is_contiguous():
+            raise say.non_contiguous_tensors_are_not()
+        self.stream = _current_stream(value)
+        try:
+            storage = from_external(value, is_external=True)
+        except (BufferError, ValueError) as error:
+            raise say.tensor_cannot_be_taken(name=name, reason=error) from None
+        self._bind(storage)
+        self.shape = tuple(storage.shape)
+        self.dtype = by_scalar(storage.scalar).numpy_name
+
+    @property
+    def grad(self):
+        """An array over the tensor's gradient, which is made at its first use."""
+        if self.tensor is None:
+            return None
+        if self.tensor.grad is None:
+            self.tensor.grad = self.tensor.detach().clone().fill_(0)
+        return DeviceArray(self.tensor.grad, "grad")
+
+
+def from_external(value, element_axes=0, is_external=False):
+    """A storage over the memory of an array. Kernels come after the work that its library has
+    given the device. is_external: for an argument of a kernel."""
+    if not hasattr(value, "__dlpack__") and hasattr(value, "__cuda_array_interface__"):
+        return _from_cuda_array(value, element_axes, is_external)
+    capsule = value.__dlpack__(stream=_DEFAULT_STREAM) if on_cuda(value) else value.__dlpack__()
+    return _native.from_dlpack(capsule, element_axes, is_external)
+
+
+def _from_cuda_array(value, element_axes, is_external):
+    given = value.__cuda_array_interface__
+    shape, typestr = tuple(given["shape"]), given["typestr"]
+    scalar = next((t for t in ti_types.ALL if _cuda_typestr(t) == typestr.replace("=", "<")), None)
+    if scalar is None:
+        raise say.cuda_array_of_other_type(typestr=typestr)
+    if given.get("mask") is not None:
+        raise say.cuda_array_with_mask()
+    strides = given.get("strides")
+    if strides is not None and 0 not in shape and not _is_c_ordered(shape, strides, scalar):
+        raise say.cuda_array_of_other_strides(strides=tuple(strides))
+    address, is_read_only = given["data"]
+    stream = given.get("stream")
+    if stream is not None and runtime.cfg.arch == runtime.cuda:
+        _native.wait_for(stream)
+    return _native.from_cuda_array(
+        address or 0, scalar.scalar, shape, not is_read_only, value, element_axes, is_external
+    )
+
+
+def _is_c_ordered(shape, strides, of):
+    wanted = max(of.bits // 8, 1)
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent != 1 and stride != wanted:
+            return False
+        wanted *= extent
+    return True
+
+
+def _cuda_typestr(of):
+    """The type as __cuda_array_interface__ names it, which is NumPy's way."""
+    bytes_ = max(of.bits // 8, 1)
+    kind = "f" if of.is_float else "b" if of.bits == 1 else "i" if of.is_signed else "u"
+    return f"{'|' if bytes_ == 1 else '<'}{kind}{bytes_}"
+
+
+def _current_stream(value):
+    """The stream whose later work uses the array; 0 if that is the default one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return torch.cuda.current_stream(value.device).cuda_stream
+    if hasattr(value, "__dlpack__"):
+        return 0
+    stream = value.__cuda_array_interface__.get("stream")
+    return 0 if stream in (None, _DEFAULT_STREAM) else stream
 
 
 def numpy_view(value, name):
-    """A NumPy array over the memory of a tensor, the argument `name` of a kernel. It has an
-    attribute `grad`, likewise for the tensor's gradient, if the tensor requires one."""
+    """As array_view, for a tensor on the CPU."""
     if not getattr(value, "requires_grad", False):
         return _numpy_view(value, name)
     gradient = getattr(value, "grad", None)
@@ -58,8 +170,11 @@ def _numpy_view(value, name):
         value = value.detach()
     if hasattr(value, "is_contiguous") and not value.is_contiguous():
         raise say.non_contiguous_tensors_are_not()
+    if on_cuda(value):
+        reason = "it is on a CUDA device, and is needed in the memory of the CPU"
+        raise say.tensor_cannot_be_taken(name=name, reason=reason)
     try:
-        return np.asarray(_View(_native.from_dlpack(value.__dlpack__())))
+        return np.asarray(_View(from_external(value)))
     except (BufferError, ValueError) as error:
         raise say.tensor_cannot_be_taken(name=name, reason=error) from None
 
@@ -92,13 +207,47 @@ class Exporter:
     """Base class of fields and ndarrays, which export their memory through DLPack."""
 
     def __dlpack__(self, stream=None):
-        """A capsule over the elements' own memory, which an importer keeps alive."""
+        """A capsule over the elements' own memory, which an importer keeps alive.
+
+        stream: on CUDA, the importer's stream, which waits for the kernels before: a handle, 1 or
+        None for the default stream, 2 for that of the thread, -1 to wait for nothing.
+        """
+        if stream == 0:
+            raise say.ambiguous_stream()
+        capsule = _native.to_dlpack(self._living_storage())
+        if stream not in (None, _DEFAULT_STREAM, -1) and _on_cuda():
+            _native.release_to(stream)
+        return capsule
+
+    def __dlpack_device__(self):
+        """(kDLCPU, 0), or (kDLCUDA, 0)"""
+        return (_CUDA, 0) if _on_cuda() else (_CPU, 0)
+
+    @property
+    def __cuda_array_interface__(self):
+        """The elements' own memory on a CUDA device, version 3 of the protocol; there is no such
+        attribute on the CPU. The memory exists as long as the field or ndarray does, even after
+        `ti.reset()`."""
+        if not _on_cuda():
+            raise say.elements_not_on_cuda()
+        storage = self._living_storage()
+        address, strides, self._kept_memory = _native.cuda_array(storage)
+        return {
+            "version": 3,
+            "shape": tuple(storage.shape) + tuple(storage.element_shape),
+            "typestr": _cuda_typestr(by_scalar(storage.scalar)),
+            "data": (address, False),
+            "strides": strides,
+            "stream": _DEFAULT_STREAM,
+        }
+
+    def _living_storage(self):
         if self._storage is None:
             self._materialize()
         if not self._storage.alive:
             self._stale_error()
-        return self._storage.to_dlpack()
+        return self._storage
 
-    def __dlpack_device__(self):
-        """(kDLCPU, 0)"""
-        return (1, 0)
+
+def _on_cuda():
+    return runtime.cfg.arch == runtime.cuda

@@ -7,7 +7,7 @@ from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
 from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
-from .interop import Exporter, by_scalar
+from .interop import Exporter, by_scalar, from_external
 from .recorded import COPY_FROM, FROM_NUMPY, note, note_change
 from .snode import as_tuple
 
@@ -281,19 +281,20 @@ def ndarray(dtype, shape, needs_grad=False):
 
 
 def from_dlpack(external, dtype=None):
-    """An ndarray that shares the memory of an array or tensor on the CPU.
+    """An ndarray that shares the memory of an array or tensor, on the CPU or, where kernels run
+    there, on a CUDA device.
 
-    external: a contiguous object with `__dlpack__` (NumPy, torch, …) and elements of a scalar type
-    of the language. The ndarray keeps its memory alive. dtype: a vector or matrix type, whose axes
-    are the last ones of `external`. Raises ValueError if `external` has another form.
+    external: a contiguous object with `__dlpack__` (NumPy, torch, …) or `__cuda_array_interface__`
+    and elements of a scalar type of the language. The ndarray keeps its memory alive.
+    dtype: a vector or matrix type, whose axes are the last ones of `external`.
+    Raises ValueError if `external` has another form.
 
         x = ti.from_dlpack(np.zeros((8, 3), np.float32), dtype=ti.math.vec3)
         print(x.shape)  # prints: (8,)
     """
     runtime.require_init("create ndarray")
     axes = dtype.ndim if isinstance(dtype, ti_types.MatrixType) else 0
-    storage = _native.from_dlpack(external.__dlpack__(), axes)
-    made = wrap(storage)
+    made = wrap(from_external(external, axes))
     if dtype is not None:
         wanted = dtype.dtype if axes else ti_types.cook_dtype(dtype)
         if (axes and made.element_shape != dtype.shape) or wanted not in (None, made.dtype):

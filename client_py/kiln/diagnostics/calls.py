@@ -14,6 +14,17 @@ ROWS = {
         "Non contiguous tensors are not supported, please call tensor.contiguous() before passing "
         "it into taichi kernel.",
     ),
+    "cuda_array_of_other_type": (ValueError, "its type {typestr!r} is no type of the language"),
+    "cuda_array_with_mask": (ValueError, "it has a mask"),
+    "cuda_array_of_other_strides": (
+        ValueError,
+        "its strides {strides} are not those of C order",
+    ),
+    "ambiguous_stream": (ValueError, "stream 0 is ambiguous; the default stream of CUDA is 1"),
+    "elements_not_on_cuda": (
+        AttributeError,
+        "__cuda_array_interface__: the elements are not on a CUDA device",
+    ),
     "tensor_cannot_be_taken": (
         ValueError,
         "Invalid value for argument {name} - the tensor cannot be used in place: {reason}",

@@ -31,7 +31,9 @@ def _of_field(field):
     import numpy as np
 
     # Fields in several SNodes, sparse and quantised ones have no single stride for each axis.
-    if hasattr(type(field), "__dlpack__") and hasattr(np, "from_dlpack"):
+    # Those on a CUDA device are copied.
+    on_cpu = hasattr(type(field), "__dlpack__") and field.__dlpack_device__() == (1, 0)
+    if on_cpu and hasattr(np, "from_dlpack"):
         try:
             return np.from_dlpack(field)
         except (BufferError, ValueError):

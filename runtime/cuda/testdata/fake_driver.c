@@ -14,6 +14,7 @@ struct FakeDriver {
   int64_t launches, copies_in, copies_out, fills, waits, live;
   uint64_t bytes_in, bytes_out;
   uint32_t last_blocks, last_threads;
+  uint64_t last_recorded, last_waiting; /* streams of events */
 } fake_driver;
 
 enum { kOk = 0, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500 };
@@ -118,6 +119,20 @@ static const struct {
     /* So that kernels of Python run if they add one to all elements of their only argument. */
     {"task_0", add_one},
 };
+
+int cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
+  if (address < kAway) return 1;
+  /* Memory of a device, of the first one but for addresses that tests make up. */
+  return *(int*)value = attribute == 2 ? 2 : address >> 60 != 0, kOk;
+}
+int cuEventCreate(void** event, unsigned flags) { return *event = &fake_driver, kOk; }
+int cuEventDestroy_v2(void* event) { return kOk; }
+int cuEventRecord(void* event, void* stream) {
+  return fake_driver.last_recorded = (uint64_t)stream, kOk;
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  return fake_driver.last_waiting = (uint64_t)stream, kOk;
+}
 
 int cuModuleLoadData(void** module, const void* image) {
   if (fake_driver.refuse_cubins && memcmp(image, "cubin", 5) == 0) return kNoBinary;

@@ -103,3 +103,32 @@ def tensors_that_do_not_fit(show):
     show.error(ti.from_dlpack, array, dtype=ti.math.vec3)
     show.error(ti.from_dlpack, array, dtype=ti.f64)
     show.error(ti.from_dlpack, 3)
+
+
+class CudaArray:
+    """What has the interface of CUDA's arrays, at an address that no kernel may use."""
+
+    def __init__(self, **changes):
+        made = {"version": 3, "shape": (3, 4), "typestr": "<f4", "data": (4096, False)}
+        self.__cuda_array_interface__ = {**made, **changes}
+
+
+@case(differs="DLPack")
+def cuda_arrays_that_do_not_fit(show):
+    @ti.kernel
+    def double(a: ti.types.ndarray()):
+        for I in ti.grouped(a):
+            a[I] *= 2
+
+    show.error(double, CudaArray(typestr="<c8"))
+    show.error(double, CudaArray(strides=(4, 12)))
+    show.error(double, CudaArray(mask=3))
+    show.error(ti.from_dlpack, CudaArray(typestr=">i4"))
+    show.error(lambda: ti.ndarray(ti.f32, 3).__dlpack__(stream=0))
+
+
+@case(differs="DLPack")
+def memory_of_the_cpu_is_not_on_a_device(show):
+    show.error(lambda: ti.ndarray(ti.f32, 3).__cuda_array_interface__)
+    show.error(lambda: ti.field(ti.f32, 3).__cuda_array_interface__)
+    show.error(ti.from_dlpack, CudaArray())

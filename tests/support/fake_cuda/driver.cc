@@ -637,17 +637,16 @@ KILN_CALL cuEventCreate(CUevent* event, unsigned) {
 KILN_CALL cuEventDestroy_v2(CUevent event) {
   KILN_BEGIN("cuEventDestroy_v2");
   if (call.state.events.erase(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
-  // Work that waits may still note the time, so the event lasts until that has run.
-  if (event->recorded != nullptr) call.state.streams.RunUntil(event->recorded);
   delete event;
-  return call.Finish();
+  return CUDA_SUCCESS;
 }
 
 KILN_CALL cuEventRecord(CUevent event, CUstream stream) {
   KILN_BEGIN("cuEventRecord");
   Stream* known = call.state.StreamOf(stream);
   if (known == nullptr || call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
-  event->recorded = call.state.streams.Add(known, [=] { event->time = NowInMilliseconds(); });
+  const std::shared_ptr<double> time = event->time;
+  event->recorded = call.state.streams.Add(known, [=] { *time = NowInMilliseconds(); });
   return CUDA_SUCCESS;
 }
 
@@ -674,7 +673,7 @@ KILN_CALL cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end)
     }
     if (!*event->recorded) return CUDA_ERROR_NOT_READY;
   }
-  *milliseconds = static_cast<float>(end->time - start->time);
+  *milliseconds = static_cast<float>(*end->time - *start->time);
   return CUDA_SUCCESS;
 }
 

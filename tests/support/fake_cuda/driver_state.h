@@ -40,7 +40,8 @@ struct CUmod_st {
 };
 struct CUevent_st {
   kiln::fake_cuda::Done recorded;  // null: never
-  double time = 0;                 // in ms, when it was reached
+  // In ms, when it was reached. Work that waits to note it may outlive the event.
+  std::shared_ptr<double> time = std::make_shared<double>(0);
 };
 
 namespace kiln::fake_cuda {

@@ -1,0 +1,404 @@
+"""Memory of a CUDA device shared with other libraries, on the emulator: fields and ndarrays given
+to them, and their arrays (cuda_arrays.py) as arguments and ndarrays."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+START = """
+import gc
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, os.environ["CUDA_ARRAYS"])
+import numpy as np
+import kiln as ti
+from cuda_arrays import CudaArray, Memory, Tensor, make_stream, read, tensor_of
+
+ti.init(arch=ti.cuda)
+
+
+@ti.kernel
+def double(a: ti.types.ndarray()):
+    for I in ti.grouped(a):
+        a[I] = a[I] * 2
+
+
+@ti.kernel
+def copy(a: ti.types.ndarray(), b: ti.types.ndarray()):
+    for I in ti.grouped(a):
+        b[I] = a[I]
+
+
+def fault(call, *args):
+    try:
+        call(*args)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+    else:
+        print("no error")
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
+
+    def start(run_python, program, **environment):
+        driver = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
+        for_arrays = {"CUDA_ARRAYS": str(HERE), "CUDA_ARRAYS_DRIVER": str(driver)}
+        environment = {"KILN_CUDA_DRIVER": "emulator", "KILN_SERVER": "off", **environment}
+        return run_python(START + program, **for_arrays, **environment)
+
+    return start
+
+
+def test_arrays_as_arguments(run, run_python, tmp_path):
+    """By pointer: the launch copies nothing."""
+    log = str(tmp_path / "log")
+    out = run(
+        run_python,
+        """
+numbers = np.arange(12, dtype=np.float32).reshape(3, 4)
+for kind in CudaArray, Tensor:
+    array = kind(numbers)
+    double(array)
+    before = pathlib.Path(os.environ["LOG"]).read_text()
+    double(array)
+    calls = pathlib.Path(os.environ["LOG"]).read_text()[len(before):].split()
+    assert [call for call in calls if "Pointer" not in call] == ["cuLaunchKernel"], calls
+    assert (array.get() == numbers * 4).all()
+integers = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+for name in [*integers, "float16", "float32", "float64", "bool"]:
+    one = np.array([1, 0, 1], name)
+    for kind in CudaArray, Tensor:
+        if name == "bool" and kind is Tensor:
+            continue  # the stand-in's types have no bool of DLPack
+        given, made = kind(one), kind(np.zeros_like(one))
+        copy(given, made)
+        assert (made.get() == one).all(), name
+
+@ti.kernel
+def lengths(a: ti.types.ndarray(dtype=ti.math.vec3, ndim=1), b: ti.types.ndarray()):
+    for i in a:
+        b[i] = a[i].norm_sqr()
+
+points, squares = Tensor(np.ones((5, 3), np.float32)), np.zeros(5, np.float32)
+lengths(points, squares)  # with an array of NumPy
+print(squares)
+lengths(CudaArray(np.full((5, 3), 2, np.float32)), squares)
+print(squares, double.num_instances, lengths.num_instances)
+
+empty = CudaArray(np.zeros(1, np.float32), shape=(0,), data=(0, False))
+double(empty)
+
+# An object with both is asked for its capsule; the default stream is CUDA's first.
+both = Tensor(numbers)
+both.__cuda_array_interface__ = None
+double(both)
+print(both.streams)
+
+@ti.kernel
+def total(a: ti.types.ndarray()) -> ti.f32:
+    s = 0.0
+    for I in ti.grouped(a):
+        s += a[I]
+    return s
+
+constant = CudaArray(numbers)
+constant.changes["data"] = (constant.address, True)
+print(total(constant))
+fault(double, constant)
+field = ti.field(ti.f32, 4)
+del array, given, made, points, both, constant, empty
+gc.collect()
+print(Memory.live)
+""",
+        LOG=log,
+        KILN_FAKE_CUDA=f"log={log}",
+    )
+    assert out.splitlines() == [
+        "[3. 3. 3. 3. 3.]",
+        "[12. 12. 12. 12. 12.] 1 1",
+        "[1]",
+        "66.0",
+        "ValueError: Argument 0 of kernel 'double': the array for 'a' is read-only, and the kernel "
+        "writes to it",
+        "0",
+    ] or pytest.fail(out)
+
+
+def test_arrays_that_cannot_be_arguments(run, run_python):
+    out = run(
+        run_python,
+        """
+numbers = np.arange(12, dtype=np.float32).reshape(3, 4)
+fault(double, Tensor(numbers, strides=(1, 3)))
+fault(double, CudaArray(numbers, strides=(4, 12)))
+fault(double, CudaArray(numbers, typestr="<c8"))
+fault(double, CudaArray(numbers, typestr=">f4"))
+fault(double, CudaArray(numbers, mask=numbers))
+fault(double, Tensor(numbers, device=(2, 1)))
+fault(double, Tensor(numbers, device=(8, 0)))
+fault(double, Tensor(np.zeros(3, np.complex64)))
+fault(double, CudaArray(numbers, data=(numbers.ctypes.data, False)))
+odd = CudaArray(numbers, shape=(2,))
+odd.changes["data"] = (odd.address + 2, False)
+fault(double, odd)
+
+@ti.kernel
+def typed(a: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+    for i in a:
+        a[i] = 1
+
+@ti.kernel
+def vectors(a: ti.types.ndarray(dtype=ti.math.vec3, ndim=1)):
+    for i in a:
+        a[i] = 1
+
+fault(typed, Tensor(np.zeros(3, np.float32)))
+fault(typed, Tensor(np.zeros((3, 3), np.float64)))
+fault(vectors, Tensor(np.zeros((3, 2), np.float32)))
+fault(vectors, Tensor(np.zeros((3, 3), np.float64)))
+on_device = Tensor(numbers)
+ti.init(arch=ti.cpu)
+fault(double, on_device)
+fault(double, CudaArray(numbers))
+fault(ti.from_dlpack, on_device)
+""",
+    )
+    in_place = "ValueError: Invalid value for argument a - the tensor cannot be used in place: "
+    assert out.splitlines() == [
+        in_place + "the tensor is not contiguous in C order",
+        in_place + "its strides (4, 12) are not those of C order",
+        in_place + "its type '<c8' is no type of the language",
+        in_place + "its type '>f4' is no type of the language",
+        in_place + "it has a mask",
+        in_place + "the tensor is on CUDA device 1, the program's kernels run on device 0",
+        in_place + "the tensor is neither in the memory of the CPU nor on a CUDA device",
+        in_place + "the tensor's type (code 5, 64 bits) is no type of the language",
+        in_place + "its address is not in the memory of a CUDA device",
+        in_place + "the tensor's address is not a multiple of its elements' size",
+    ] + out.splitlines()[10:14] + [
+        in_place + "the tensor is not in the memory of the CPU",
+        in_place + "it is on a CUDA device, the program's kernels run on the CPU",
+        "ValueError: the tensor is not in the memory of the CPU",
+    ] or pytest.fail(out)
+    for line, text in zip(out.splitlines()[10:14], ["f64", "1", "element", "f32"]):
+        assert not line.startswith("no error") and text in line, line
+
+
+def test_streams(run, run_python):
+    """Kernels come after the work in the streams of their arrays, and that after them."""
+    out = run(
+        run_python,
+        """
+numbers = np.arange(1000, dtype=np.int32)
+stream = make_stream()
+array = CudaArray(np.zeros_like(numbers), stream=stream)
+for turn in range(3):
+    array.set(numbers + turn, stream)
+    double(array)
+    assert (read(array.address, array.shape, array.dtype, stream) == (numbers + turn) * 2).all()
+x = ti.ndarray(ti.i32, 1000)
+x.from_numpy(numbers)
+double(x)
+address = tensor_of(x.__dlpack__(stream=stream))[0]
+assert (read(address, x.shape, np.int32, stream) == numbers * 2).all()
+fault(lambda: x.__dlpack__(stream=0))
+for given in None, 1, 2, -1:
+    x.__dlpack__(stream=given)
+fault(double, CudaArray(numbers, stream=12345))
+""",
+    )
+    lines = out.splitlines()
+    assert lines[0] == "ValueError: stream 0 is ambiguous; the default stream of CUDA is 1"
+    assert "CUDA streams cannot be ordered" in lines[1] and len(lines) == 2
+
+
+def test_fields_and_ndarrays_for_other_libraries(run, run_python):
+    """Both sides see what the other one writes, from kernels and from Python."""
+    out = run(
+        run_python,
+        """
+def given(x):
+    info = x.__cuda_array_interface__
+    address, device, shape, strides, code, bits = tensor_of(x.__dlpack__())
+    assert device == x.__dlpack_device__() == (2, 0)
+    assert address == info["data"][0] and tuple(shape) == info["shape"]
+    assert [s * bits // 8 for s in strides] == list(info["strides"])
+    print(info["shape"], info["typestr"], info["strides"], info["stream"], code, bits)
+    return address
+
+def write(address, values):
+    import cuda_arrays, ctypes
+    values = np.ascontiguousarray(values)
+    cuda_arrays._driver.cuMemcpyHtoD_v2(
+        ctypes.c_uint64(address), cuda_arrays._data(values), ctypes.c_size_t(values.nbytes))
+
+x = ti.ndarray(ti.f32, (2, 3))
+f = ti.field(ti.i32, (2, 3), order="ji")
+v = ti.Vector.field(3, ti.f64, (2, 2), layout=ti.Layout.SOA)
+m = ti.Matrix.ndarray(2, 2, ti.f16, 3)
+u = ti.ndarray(ti.u1, 3)
+x[1, 2] = 5  # before it is shared
+addresses = [given(one) for one in (x, f, v, m, u)]
+a = addresses[0]
+print(read(a, (2, 3), np.float32).tolist())
+x[0, 1] = 7
+print(read(a, (2, 3), np.float32).tolist())
+double(x)
+print(read(a, (2, 3), np.float32).tolist(), x[0, 1])
+write(a, np.arange(6, dtype=np.float32))
+print(x[1, 1], x.to_numpy().tolist())
+x.fill(2)
+assert (read(a, (2, 3), np.float32) == 2).all()
+x.from_numpy(np.full((2, 3), 9, np.float32))
+assert (read(a, (2, 3), np.float32) == 9).all()
+y = ti.ndarray(ti.f32, (2, 3))
+y.fill(4)
+x.copy_from(y)
+assert (read(a, (2, 3), np.float32) == 4).all()
+x.fill(0)
+assert (read(a, (2, 3), np.float32) == 0).all()
+v[1, 0] = [1, 2, 3]
+v[1, 1][2] = 8
+whole = read(addresses[2], (3, 2, 2), np.float64)
+assert whole[:, 1, 0].tolist() == [1, 2, 3] and whole[2, 1, 1] == 8
+f[1, 2] = 6
+write(addresses[1] + 4, np.array([3], np.int32))  # element (1, 0): axis j is outermost
+print(f.to_numpy().tolist())
+
+# What a library holds outlives the field.
+capsule = f.__dlpack__()
+kept = v
+ti.reset()
+assert read(addresses[1], (3, 2), np.int32)[2, 1] == 6
+assert read(addresses[2], (3, 2, 2), np.float64)[2, 1, 1] == 8
+ti.init(arch=ti.cuda)
+g = ti.field(ti.i32)
+ti.root.dense(ti.i, 4).dense(ti.j, 4).dense(ti.i, 2).place(g)
+fault(lambda: g.__cuda_array_interface__)
+fault(g.__dlpack__)
+ti.init(arch=ti.cpu)
+print(hasattr(ti.ndarray(ti.i32, 3), "__cuda_array_interface__"))
+print(ti.ndarray(ti.i32, 3).__dlpack_device__())
+""",
+    )
+    regular = "ValueError: the elements are not at regular distances; use to_numpy()"
+    assert out.splitlines() == [
+        "(2, 3) <f4 (12, 4) 1 2 32",
+        "(2, 3) <i4 (4, 8) 1 0 32",
+        "(2, 2, 3) <f8 (16, 8, 32) 1 2 64",
+        "(3, 2, 2) <f2 (8, 4, 2) 1 2 16",
+        "(3,) |b1 (1,) 1 6 8",
+        "[[0.0, 0.0, 0.0], [0.0, 0.0, 5.0]]",
+        "[[0.0, 7.0, 0.0], [0.0, 0.0, 5.0]]",
+        "[[0.0, 14.0, 0.0], [0.0, 0.0, 10.0]] 14.0",
+        "4.0 [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]",
+        "[[0, 0, 0], [3, 0, 6]]",
+        regular,
+        regular,
+        "False",
+        "(1, 0)",
+    ] or pytest.fail(out)
+
+
+def test_ndarrays_over_arrays(run, run_python):
+    out = run(
+        run_python,
+        """
+numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+for kind in CudaArray, Tensor:
+    array = kind(numbers)
+    x = ti.from_dlpack(array)
+    v = ti.from_dlpack(array, dtype=ti.math.vec3)
+    double(x)
+    x[0, 0] = 5
+    print(x.to_numpy().tolist(), v[1], v.shape)
+    array.set(numbers + 1)
+    print(x[0, 0], v[0])
+    x.fill(3)
+    assert (array.get() == 3).all()
+    given = x.__cuda_array_interface__
+    assert given["data"][0] == array.address
+    fault(lambda: ti.from_dlpack(array, dtype=ti.f64))
+    del array
+    gc.collect()
+    assert Memory.live == 1
+    del x, v
+    gc.collect()
+    assert Memory.live == 0
+fault(lambda: ti.from_dlpack(3))
+on_host = ti.from_dlpack(np.ones(3, np.float32))
+double(on_host)
+print(on_host.to_numpy())
+""",
+    )
+    each = [
+        "[[5.0, 2.0, 4.0], [6.0, 8.0, 10.0]] [ 6.  8. 10.] (2,)",
+        "1.0 [1. 2. 3.]",
+    ]
+    lines = out.splitlines()
+    assert lines[:2] == each and lines[3:5] == each, out
+    assert "f64" in lines[2] and "f64" in lines[5]
+    assert lines[6:] == [
+        "AttributeError: 'int' object has no attribute '__dlpack__'",
+        "[2. 2. 2.]",
+    ], out
+
+
+def test_overlapping_arrays_of_numpy(run, run_python):
+    """One copy holds all that overlap; what is only read is not written."""
+    out = run(
+        run_python,
+        """
+@ti.kernel
+def shift(a: ti.types.ndarray(), b: ti.types.ndarray(), c: ti.types.ndarray()):
+    for _ in range(1):
+        ti.loop_config(serialize=True)
+        for i in range(a.shape[0]):
+            b[i] = a[i] + 1
+        for i in range(c.shape[0]):
+            c[i] += 100
+
+whole = np.zeros(10, np.int32)
+other = np.zeros(2, np.int32)
+shift(whole[:9], whole[1:], other)
+print(whole, other)
+shift(whole[:2], whole[8:], whole[4:6])
+print(whole)
+shift(whole, whole, whole)
+print(whole)
+read_only = whole[:4]
+read_only.flags.writeable = False
+shift(read_only, whole[2:6], other)
+print(whole)
+
+# Elements of different sizes, at addresses that are no multiples of the larger one's size.
+raw = np.zeros(64, np.uint8)
+raw = raw[-raw.ctypes.data % 8 :][:48]
+small, large = raw[4:12].view(np.int32), raw[8:40].view(np.int64)
+
+@ti.kernel
+def both(a: ti.types.ndarray(), b: ti.types.ndarray()):
+    for _ in range(1):
+        a[1] = 7
+        b[0] += 1
+        b[3] = 5
+
+both(small, large)
+print(small, large)
+""",
+    )
+    assert out.splitlines() == [
+        "[0 1 2 3 4 5 6 7 8 9] [100 100]",
+        "[  0   1   2   3 104 105   6   7   1   2]",
+        "[101 102 103 104 205 206 107 108 102 103]",
+        "[101 102 102 103 103 104 107 108 102 103]",
+        "[0 8] [8 0 0 5]",
+    ] or pytest.fail(out)
