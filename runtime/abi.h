@@ -69,6 +69,9 @@ typedef struct KilnRuntime {
   uint8_t* (*tape_push)(const struct KilnContext* ctx, uint64_t bytes);
   uint8_t* (*tape_top)(const struct KilnContext* ctx, uint64_t bytes);
   void (*tape_pop)(const struct KilnContext* ctx, uint64_t bytes);
+  /* The processor's caches do not keep so many bytes until they are read: a loop that stores as
+   * many or more may do so past the caches. */
+  uint64_t stream_from;
 } KilnRuntime;
 
 /* State of one launch; read-only to tasks but for what it points to. */

@@ -8,6 +8,7 @@
 
 #include "common/base/check.h"
 #include "runtime/atomics_gate.h"
+#include "runtime/cpu/cache_size.h"
 #include "runtime/cpu/host_executor.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/failed.h"
@@ -122,8 +123,19 @@ uint8_t* TapeTop(const KilnContext*, uint64_t bytes) { return ThreadTape::OfThre
 
 void TapePop(const KilnContext*, uint64_t bytes) { ThreadTape::OfThread().Pop(bytes); }
 
-constexpr KilnRuntime kRuntime = {&Print,      &Fail,     &Activate, &ActivateChunk,
-                                  &Deactivate, &TapePush, &TapeTop,  &TapePop};
+// Half as much again as the cache holds: of what ordinary stores would leave there, a loop that reads
+// it next, from its beginning, would find little.
+uint64_t StreamFrom() {
+  constexpr uint64_t kUsualCache = uint64_t{32} << 20;
+  const uint64_t cache = LargestCacheBytes();
+  return (cache == 0 ? kUsualCache : cache) / 2 * 3;
+}
+
+const KilnRuntime& Runtime() {
+  static const KilnRuntime table = {&Print,    &Fail,    &Activate, &ActivateChunk, &Deactivate,
+                                    &TapePush, &TapeTop, &TapePop,  StreamFrom()};
+  return table;
+}
 
 // The memory for temporaries. Each thread keeps a large buffer; a nested launch (a hook that runs a
 // kernel) finds the buffer in use and allocates its own.
@@ -400,7 +412,7 @@ bool LoadedKernel::Launch(const uint64_t* arguments, uint64_t* results,
   // The caller's flag, if there is one, so that Ctrl-C can end the launch from a signal handler.
   volatile uint32_t* const failed =
       hooks != nullptr && hooks->failed != nullptr ? hooks->failed : &launched.failed;
-  KilnContext ctx = {arguments, results, nullptr, &kRuntime, 0, failed, &launched};
+  KilnContext ctx = {arguments, results, nullptr, &Runtime(), 0, failed, &launched};
   if (info_.draws) ctx.random = options.random ? *options.random : NextLaunchRandom();
   std::shared_ptr<const ElementList> list;
   auto run = [&] {

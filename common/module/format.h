@@ -28,7 +28,7 @@ namespace kiln::module {
 inline constexpr uint64_t kMagic = 0x31444f4d4e4c494b;  // "KILNMOD1"
 inline constexpr uint16_t kMajor = 1;
 inline constexpr uint16_t kMinor = 0;
-inline constexpr uint32_t kModuleAbi = 1, kOldestModuleAbi = 1;
+inline constexpr uint32_t kModuleAbi = 2, kOldestModuleAbi = 1;
 inline constexpr uint32_t kTreeAbi = 1, kOldestTreeAbi = 1;
 // The symbol that a shared object exports; static ones append '_' and the module's name.
 inline constexpr char kSymbol[] = "kiln_module_v1";

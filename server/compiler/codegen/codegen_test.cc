@@ -107,6 +107,60 @@ constexpr char kFillBody[] = R"(
     kiln.store %v, %p : !kiln.addr<f32>
     kiln.continue)";
 
+constexpr char kScaleBody[] = R"(
+    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+    %x = kiln.load %from : !kiln.addr<f32>
+    %a = kiln.argument 0 : f32
+    %ax = arith.mulf %a, %x fastmath<reassoc,contract> : f32
+    %one = arith.constant 1.0 : f32
+    %v = arith.addf %ax, %one fastmath<reassoc,contract> : f32
+    %p = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
+    kiln.store %v, %p : !kiln.addr<f32>
+    kiln.continue)";
+
+// Stores past the caches and ordinary ones leave the same, at any address, and nothing beside it.
+TEST_P(CodegenTest, StreamsStoreWhatOtherLoopsDo) {
+  auto kernel =
+      Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32"), Dense(3, 1, {0, 0, 4}, "f32", "", 1)},
+                     Range({{0, 1000}}, kScaleBody)));
+  ASSERT_NE(kernel, nullptr);
+  std::vector<float> x(1000);
+  for (int i = 0; i < 1000; ++i) x[i] = 0.1f * static_cast<float>(i);
+  for (const int64_t chunk : {0, 7, 64, 300}) {
+    for (int offset = 0; offset < 68; offset += offset < 16 ? 1 : 13) {
+      alignas(64) uint8_t stored[2][4096];
+      for (const bool streams : {false, true}) {
+        kernel->runtime()->stream_from = streams ? 4000 : 4001;
+        uint8_t* to = stored[streams ? 1 : 0];
+        std::memset(to, 0xee, sizeof stored[0]);
+        kernel->Run({Slot(0.3f), Slot(x.data()), x.size(), Slot(to + offset), x.size()}, chunk);
+      }
+      float last;
+      std::memcpy(&last, stored[1] + offset + 4 * 999, 4);
+      ASSERT_NEAR(last, 0.3f * 99.9f + 1, 1e-4);
+      ASSERT_EQ(std::memcmp(stored[0], stored[1], sizeof stored[0]), 0) << offset;
+    }
+  }
+}
+
+TEST(OptimizedCodeTest, StreamsPassTheCachesByAlignedVectors) {
+  const std::string loop =
+      Kernel({Dense(1, 1, {0, 0, 4}, "f32"), Dense(3, 1, {0, 0, 4}, "f32", "", 1)},
+             Range({{0, 1000}}, kScaleBody));
+  auto text = TestKernel::OptimizedText(loop);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_NE(text->find("!nontemporal"), std::string::npos);
+  EXPECT_NE(text->find("sfence"), std::string::npos);
+  // The line is there already, since the loop has read it.
+  std::string in_place = kScaleBody;
+  in_place.replace(in_place.find("kiln.store %v, %p"), 17, "kiln.store %v, %from");
+  text = TestKernel::OptimizedText(
+      Kernel({Dense(1, 1, {0, 0, 4}, "f32"), Dense(3, 1, {0, 0, 4}, "f32", "", 1)},
+             Range({{0, 1000}}, in_place)));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(text->find("!nontemporal"), std::string::npos);
+}
+
 TEST_P(CodegenTest, ChunksAddUpToTheRange) {
   auto kernel =
       Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32", "-5")}, Range({{-5, 1000}}, kFillBody)));

@@ -75,6 +75,14 @@ void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise) {
     // The vector loop may be unrolled.
     facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.vectorize.followup_vectorized"), done}));
   }
+  if (vectorise == Vectorise::kStream) {
+    // Of what the loop becomes, only the vector loop is a stream.
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    facts.push_back(
+        llvm::MDNode::get(c, {word("llvm.loop.vectorize.followup_vectorized"),
+                              llvm::MDNode::get(c, {word("llvm.loop.isvectorized"), one}),
+                              llvm::MDNode::get(c, word(codegen::kStreamLoop))}));
+  }
   llvm::MDNode* id = llvm::MDNode::getDistinct(c, facts);
   id->replaceOperandWith(0, id);
   b_.CreateBr(header)->setMetadata(llvm::LLVMContext::MD_loop, id);

@@ -122,6 +122,8 @@ class FunctionEmitter {
   // may leave it.
   void set_task_body(mlir::Block* body);
 
+  // Emits the address with the indices that are mapped now.
+  llvm::Value* PointerTo(ir::GlobalOp op) { return Global(op).pointer; }
   // Emits the ops of a block. A kiln.yield at its end is the caller's to emit, and returned. Other
   // terminators leave the block for a known place, and are emitted.
   ir::YieldOp EmitBlock(mlir::Block& block) { return EmitOps({block.begin(), block.end()}); }
@@ -158,6 +160,8 @@ class FunctionEmitter {
     kBySlp,
     // Few iterations: neither vectorised nor unrolled.
     kNever,
+    // The vectors that it stores go past the caches (codegen::kStreamLoop).
+    kStream,
   };
   // Branches from a loop's latch to its header, and tells LLVM that the loop ends some time.
   void BranchBack(llvm::BasicBlock* header, Vectorise vectorise = Vectorise::kAsLlvmSees);

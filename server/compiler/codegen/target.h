@@ -59,6 +59,10 @@ enum class Report { kPrint, kFail };
 
 // The names of the functions that tasks call (kiln.function) begin with this.
 inline constexpr char kFunctionPrefix[] = "function_";
+// Metadata of vectorised loops whose vectors go past the caches. Such a loop stores to one address
+// after the other, and the first one has this alignment.
+inline constexpr char kStreamLoop[] = "kiln.stream";
+inline constexpr int64_t kStreamAlignment = 64;
 
 struct Options {
   uint32_t glibc = 0;     // Target.glibc

@@ -39,6 +39,10 @@ inline constexpr int64_t kTapeTop = offsetof(KilnRuntime, tape_top);
 inline constexpr int64_t kTapePop = offsetof(KilnRuntime, tape_pop);
 static_assert(std::is_same_v<decltype(KilnRuntime::print), decltype(KilnRuntime::fail)>);
 
+// KilnRuntime: loaded as an i64.
+inline constexpr int64_t kStreamFrom = offsetof(KilnRuntime, stream_from);
+static_assert(sizeof(KilnRuntime::stream_from) == sizeof(int64_t));
+
 // KilnElement: a pointer, then i32s. Axis A's index is at kAt + A * kIndexBytes.
 inline constexpr int64_t kElementBytes = sizeof(KilnElement);
 inline constexpr int64_t kCell = offsetof(KilnElement, cell);

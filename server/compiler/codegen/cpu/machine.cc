@@ -1,5 +1,6 @@
 #include "server/compiler/codegen/cpu/machine.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "common/base/status_macros.h"
@@ -180,6 +181,40 @@ static size_t LargestFunction(const llvm::Module& module) {
   return most;
 }
 
+// Makes a vector that a stream stores go past the caches. All of them are aligned, although LLVM
+// does not see it: the vector loop begins where the stream does, and takes whole vectors.
+static void StorePastCaches(llvm::StoreInst* store) {
+  constexpr uint64_t kLeast = 16;  // processors have no such stores of shorter vectors
+  const uint64_t bytes =
+      store->getDataLayout().getTypeStoreSize(store->getValueOperand()->getType());
+  if (!llvm::isPowerOf2_64(bytes) || bytes < kLeast) return;
+  store->setAlignment(llvm::Align(std::min<uint64_t>(bytes, codegen::kStreamAlignment)));
+  llvm::LLVMContext& c = store->getContext();
+  llvm::Metadata* one =
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(c), 1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(c, one));
+}
+
+// LLVM vectorises no loop whose stores say from the beginning that they go past the caches.
+static void MarkStreams(llvm::Module& module) {
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    llvm::DominatorTree dominators(f);
+    const llvm::LoopInfo loops(dominators);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (!llvm::findStringMetadataForLoop(loop, codegen::kStreamLoop)) continue;
+      for (llvm::BasicBlock* block : loop->blocks()) {
+        for (llvm::Instruction& i : *block) {
+          auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
+          const bool is_vector =
+              store != nullptr && store->getValueOperand()->getType()->isVectorTy();
+          if (is_vector) StorePastCaches(store);
+        }
+      }
+    }
+  }
+}
+
 void Machine::Optimize(llvm::Module& module) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -204,6 +239,7 @@ void Machine::Optimize(llvm::Module& module) {
     llvm::report_fatal_error(std::move(error));
   }
   passes.run(module, modules);
+  if (state_->options.level > 1) MarkStreams(module);
 }
 
 // Whether a loop has so many loads and stores that loop strength reduction, which compares all ways

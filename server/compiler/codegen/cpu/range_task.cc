@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "server/compiler/codegen/counted_loop.h"
+#include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/codegen/cpu/task_function.h"
 #include "server/compiler/codegen/dimensions.h"
 #include "server/compiler/codegen/lane_emitter.h"
@@ -75,6 +77,10 @@ class RangeEmitter {
   void set_lanes(LaneEmitter* lanes) { lanes_ = lanes; }
   // Of loops over cells.
   void set_vectorise(FunctionEmitter::Vectorise vectorise) { vectorise_ = vectorise; }
+  // Rows store `to` past the caches, if all of the loop's stores do not fit into them.
+  void set_stream(ir::GlobalOp to) {
+    if (!IsFolded() && lanes_ == nullptr) stream_ = to;
+  }
   // Rows of a body that passes/split_rows.cc has split are two loops: of the cells inside, and of
   // those at the ends.
   void set_split(ir::IfOp split) {
@@ -94,6 +100,9 @@ class RangeEmitter {
   Accumulators EmitLoop(int dimension, Value* from, Value* to, Value* outer,
                         const Accumulators& start);
   Accumulators EmitRow(Value* from, Value* to, Value* outer, const Accumulators& start);
+  void EmitStreamed(Value* from, Value* to, Value* outer);
+  Value* EmitIsLarge();
+  void EmitFence();
   Accumulators EmitSplit(Value* from, Value* to, Value* outer, const Accumulators& start);
   Accumulators EmitCells(Value* from, Value* to, Value* outer, const Accumulators& start,
                          mlir::Block* branch, Vectorise vectorise);
@@ -114,7 +123,9 @@ class RangeEmitter {
   int64_t step_ = 0;  // 0: chunks end anywhere
   LaneEmitter* lanes_ = nullptr;
   Vectorise vectorise_ = Vectorise::kAsLlvmSees;
-  ir::IfOp split_;  // null: each row is one loop
+  ir::GlobalOp stream_;        // null: stores go through the caches
+  Value* is_large_ = nullptr;  // if not null: whether it is better that they do not
+  ir::IfOp split_;             // null: each row is one loop
   // If split: where the inner part of a row begins and ends, as indices, within the row.
   Value *inside_from_ = nullptr, *inside_to_ = nullptr;
 };
@@ -173,6 +184,10 @@ void RangeEmitter::EmitInside() {
 RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Value* to,
                                                   Value* outer, const Accumulators& start) {
   if (split_ && dimension == row_) return EmitSplit(from, to, outer, start);
+  if (stream_ && dimension == row_) {
+    EmitStreamed(from, to, outer);
+    return {};
+  }
   CountedLoop loop(f_, {"row", "iteration", "next", "row_end"}, from, to, AccumulatorTypes(),
                    start);
   // A field without axes has one iteration and no index.
@@ -228,6 +243,57 @@ RangeEmitter::Accumulators RangeEmitter::EmitCells(Value* from, Value* to, Value
   b_.SetInsertPoint(loop.next());
   loop.End(vectorise);
   return loop.values();
+}
+
+// Whether the loop stores more than the caches keep until someone reads it.
+Value* RangeEmitter::EmitIsLarge() {
+  Value* bytes = b_.getInt64(Bytes(stream_.getType().getPointee()));
+  for (const Dimension& d : dimensions_) bytes = b_.CreateMul(bytes, d.extent);
+  Value* table = f_.EntryLoad(f_.launch(), abi::kRuntime);
+  Value* from = b_.CreateLoad(
+      b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), table, abi::kStreamFrom));
+  return b_.CreateICmpUGE(bytes, from);
+}
+
+// A row, or a part of one, whose stores may go past the caches. Only aligned vectors can, so the
+// cells before the first cache line are a loop of their own. It does not matter that their number
+// depends on the address of the data: vector and scalar code give the same here (StreamOf).
+void RangeEmitter::EmitStreamed(Value* from, Value* to, Value* outer) {
+  constexpr int64_t kCacheLine = codegen::kStreamAlignment;
+  const int64_t bytes = Bytes(stream_.getType().getPointee());
+  BasicBlock* streamed = f_.NewBlock("streamed");
+  BasicBlock* plain = f_.NewBlock("plain");
+  BasicBlock* after = f_.NewBlock("row_after");
+  MapIndex(row_, from);
+  Value* at = b_.CreatePtrToInt(f_.PointerTo(stream_), b_.getInt64Ty());
+  // The program's arrays may be at any address.
+  Value* aligned = b_.CreateIsNull(b_.CreateAnd(at, b_.getInt64(bytes - 1)));
+  b_.CreateCondBr(b_.CreateAnd(is_large_, aligned), streamed, plain);
+
+  b_.SetInsertPoint(streamed);
+  Value* before = b_.CreateAnd(b_.CreateNeg(at), b_.getInt64(kCacheLine - 1));
+  Value* first = b_.CreateNSWAdd(from, b_.CreateUDiv(before, b_.getInt64(bytes)));
+  first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, first, to);
+  EmitCells(from, first, outer, {}, nullptr, Vectorise::kNever);
+  EmitCells(first, to, outer, {}, nullptr, Vectorise::kStream);
+  b_.CreateBr(after);
+
+  b_.SetInsertPoint(plain);
+  EmitCells(from, to, outer, {}, nullptr, vectorise_);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+// Stores past the caches have no order. They happen before whatever tells other threads that this
+// one is done.
+void RangeEmitter::EmitFence() {
+  BasicBlock* fence = f_.NewBlock("fence");
+  BasicBlock* fenced = f_.NewBlock("fenced");
+  b_.CreateCondBr(is_large_, fence, fenced);
+  b_.SetInsertPoint(fence);
+  b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  b_.CreateBr(fenced);
+  b_.SetInsertPoint(fenced);
 }
 
 // The index of a row in each of the dimensions outside. The chunk is not empty, so no extent is 0.
@@ -339,6 +405,7 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   const Accumulators start = lanes_ != nullptr ? lanes_->InitialValues() : InitialValues(f_, task_);
   EndIfEmpty(f_, begin, end, "some");
   if (split_) EmitInside();
+  if (stream_) is_large_ = EmitIsLarge();
   // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.
   if (step_ > 0 && row_ >= 0) {
     begin = Cut(begin);
@@ -354,6 +421,7 @@ void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
     result = EmitRows(begin, end, start);
   }
   if (lanes_ != nullptr) result = lanes_->Combine(result);
+  if (stream_) EmitFence();
   StorePartials(f_, piece, result);
 }
 
@@ -464,6 +532,59 @@ bool IsOfComponents(ir::RangeTaskOp op) {
   return any;
 }
 
+// Whether `global` is one address after the other along the innermost dimension of the loop, and
+// each iteration has one.
+bool IsCellAfterCell(ir::GlobalOp global, ir::RangeTaskOp op) {
+  if (!llvm::equal(global.getIndices(), op.getIndices())) return false;
+  mlir::Attribute storage = op->getParentOfType<ir::KernelOp>().getStorages()[global.getStorage()];
+  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) {
+    return array.getTypes().size() == 1 && !array.getClamp();
+  }
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
+  if (!dense || dense.getNumDigits() != dense.getAxes()) return false;
+  const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
+  const int last = dense.getNumDigits() - 1;
+  return dense.getDigitAxis(last) == last &&
+         dense.getDigitStride(base, last) == Bytes(global.getType().getPointee());
+}
+
+// The address to which a loop stores cell after cell, and that it does not read, if it does little
+// but to copy other cells there; otherwise null. Loops that read nothing are as fast through the
+// caches, since processors write whole lines without reading them first.
+//
+// Not for bodies whose vector and scalar code may round differently: where vectors begin depends on
+// the address. So there are no functions and quotients, and too few sums for the SLP vectoriser to
+// change their order.
+ir::GlobalOp StreamOf(ir::RangeTaskOp op) {
+  constexpr int kMostOfFloats = 3;
+  if (!op.getInits().empty() || op.getNumDims() == 0) return {};
+  ir::GlobalOp stream;
+  int of_floats = 0;
+  for (mlir::Operation& inner : op.getBody().front()) {
+    if (auto store = llvm::dyn_cast<ir::StoreOp>(inner)) {
+      if (stream) return {};
+      stream = store.getAddress().getDefiningOp<ir::GlobalOp>();
+      if (!stream) return {};
+    } else if (llvm::isa<mlir::arith::AddFOp, mlir::arith::SubFOp, mlir::arith::MulFOp>(inner)) {
+      if (++of_floats > kMostOfFloats) return {};
+    } else if (!llvm::isa<ir::GlobalOp, ir::LoadOp, ir::ArgumentOp, ir::ContinueOp>(inner) &&
+               (!llvm::isa<mlir::arith::ArithDialect>(inner.getDialect()) ||
+                llvm::isa<mlir::arith::DivFOp, mlir::arith::RemFOp>(inner))) {
+      return {};
+    }
+  }
+  if (!stream || stream.getType().getPointee().isInteger(1)) return {};
+  const auto reads = [&](ir::LoadOp load) { return load.getAddress() == stream; };
+  if (llvm::any_of(op.getBody().front().getOps<ir::LoadOp>(), reads)) return {};
+  bool copies = false;
+  for (auto global : op.getBody().front().getOps<ir::GlobalOp>()) {
+    if (global == stream) continue;
+    if (global.getStorage() == stream.getStorage()) return {};
+    copies |= !global.getIndices().empty() && global.getIndices().back() == op.getIndices().back();
+  }
+  return copies && IsCellAfterCell(stream, op) ? stream : ir::GlobalOp();
+}
+
 // The function of a range task. `parallel`: others may run atomics at the same time.
 void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const std::string& name,
                        bool parallel) {
@@ -484,6 +605,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   emitter.set_step(StepOf(op, lanes));
   if (IsOfComponents(op)) emitter.set_vectorise(FunctionEmitter::Vectorise::kBySlp);
   emitter.set_split(SplitOf(op));
+  emitter.set_stream(StreamOf(op));
   emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
