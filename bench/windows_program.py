@@ -36,6 +36,7 @@ def kiln_window(res):
 
 def particles():
     ti, window = kiln_window((1280, 720))
+    pixels = np.empty((720, 1280, 4), np.uint8)
     x = ti.Vector.field(3, ti.f32, shape=N)
     x.from_numpy(positions(3) * 2 - 1)
     camera, scene = ti.ui.Camera(), window.get_scene()
@@ -52,20 +53,21 @@ def particles():
         scene.particles(x, radius=0.003, color=(0.4, 0.7, 1))
         window.get_canvas().scene(scene)
         window.show()
-        window._picture(so_far=False)[0, 0]  # waits for the graphics processor
+        window._native.read_frame(pixels, False)
 
     return (frame,)
 
 
 def circles():
     ti, window = kiln_window((1280, 720))
+    pixels = np.empty((720, 1280, 4), np.uint8)
     x = ti.Vector.field(2, ti.f32, shape=N)
     x.from_numpy(positions(2))
 
     def frame():
         window.get_canvas().circles(x, radius=0.001, color=(0.4, 0.7, 1))
         window.show()
-        window._picture(so_far=False)[0, 0]
+        window._native.read_frame(pixels, False)
 
     return (frame,)
 

@@ -31,6 +31,25 @@ bool IsScene(Shape::Kind kind) {
   return kind == Shape::kMesh || kind == Shape::kSceneLines || kind == Shape::kSpheres;
 }
 
+Shape WithoutArrays(Shape shape) {
+  shape.positions = shape.normals = shape.colors = shape.radii = shape.transforms = shape.indices =
+      Array();
+  return shape;
+}
+
+// An array over `rows` rows of floats; none if there are no floats.
+Array Over(const std::vector<float>& floats, int64_t rows) {
+  Array made;
+  if (floats.empty()) return made;
+  made.data = floats.data();
+  made.axes = 2;
+  made.extents[0] = rows;
+  made.extents[1] = static_cast<int64_t>(floats.size()) / rows;
+  made.strides[0] = made.extents[1] * static_cast<int64_t>(sizeof(float));
+  made.strides[1] = sizeof(float);
+  return made;
+}
+
 Program ProgramOf(const Painter::Prepared& prepared) {
   const bool many = prepared.vertices > kManyItems;
   switch (prepared.shape.kind) {
@@ -73,7 +92,7 @@ void AddNormals(const std::vector<float>& positions, const std::vector<uint32_t>
 
 }  // namespace
 
-Painter::Painter(const Gl& gl) : gl_(gl) {
+Painter::Painter(const Gl& gl, bool in_software) : gl_(gl), in_software_(in_software) {
   gl_.GenVertexArrays(1, &vertex_array_);
   gl_.BindVertexArray(vertex_array_);
   gl_.PixelStorei(GL_PACK_ALIGNMENT, 1);
@@ -206,10 +225,16 @@ absl::StatusOr<GLuint> Painter::UploadNormals(const Shape& shape, const Range& r
 
 absl::StatusOr<Painter::Prepared> Painter::Prepare(const Shape& shape) {
   Prepared made;
-  made.shape = shape;
   ASSIGN_OR_RETURN(const Range rows,
                    Within(shape.vertices, shape.positions.extents[0], "the range of vertices"));
   made.vertices = rows.count;
+  const int axes = IsScene(shape.kind) ? 3 : 2;
+  const bool points = shape.kind == Shape::kDiscs || shape.kind == Shape::kSpheres;
+  if (in_software_ && points && rows.count > kManyItems) {
+    made.points = CopyPoints(shape, rows, axes);
+    made.shape = WithoutArrays(shape);
+    return made;
+  }
   std::vector<uint32_t> indices;
   if (shape.indices.present()) {
     const Array& array = shape.indices;
@@ -238,7 +263,7 @@ absl::StatusOr<Painter::Prepared> Painter::Prepare(const Shape& shape) {
                    static_cast<GLsizeiptr>(indices.size() * sizeof(uint32_t)), indices.data(),
                    GL_STREAM_DRAW);
   }
-  made.positions = Upload(shape.positions, rows, IsScene(shape.kind) ? 3 : 2);
+  made.positions = Upload(shape.positions, rows, axes);
   if (shape.colors.present()) made.colors = Upload(shape.colors, rows, 4);
   if (shape.radii.present()) made.radii = Upload(shape.radii, rows, 1);
   if (shape.kind == Shape::kMesh) {
@@ -248,8 +273,7 @@ absl::StatusOr<Painter::Prepared> Painter::Prepare(const Shape& shape) {
       ASSIGN_OR_RETURN(made.normals, UploadNormals(shape, rows, indices));
     }
   }
-  made.shape.positions = made.shape.normals = made.shape.colors = made.shape.radii =
-      made.shape.transforms = made.shape.indices = Array();
+  made.shape = WithoutArrays(shape);
   return made;
 }
 
@@ -289,7 +313,56 @@ void Painter::SetView(const View& view) {
   gl_.Uniform4fv(Uniform("u_light_color"), lights, color);
 }
 
+Painter::Prepared Painter::UploadPoints(const Prepared& prepared) {
+  const Points& points = prepared.points;
+  const Range all = {0, points.count};
+  Prepared made;
+  made.shape = prepared.shape;
+  made.vertices = points.count;
+  const int axes = IsScene(made.shape.kind) ? 3 : 2;
+  made.positions = Upload(Over(points.positions, points.count), all, axes);
+  if (!points.colors.empty()) made.colors = Upload(Over(points.colors, points.count), all, 4);
+  if (!points.radii.empty()) made.radii = Upload(Over(points.radii, points.count), all, 1);
+  return made;
+}
+
+// Draws on a copy of the canvas in memory.
+bool Painter::SplatPoints(const Points& points, const View* view) {
+  const int stride = width_ + kSplatMargin;
+  const size_t count = static_cast<size_t>(stride) * height_;
+  pixels_.resize(std::max(pixels_.size(), 4 * count));
+  Pixels to = {width_, height_, stride, pixels_.data(), nullptr};
+  gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
+  gl_.PixelStorei(GL_PACK_ROW_LENGTH, stride);
+  gl_.ReadPixels(0, 0, width_, height_, GL_RGBA, GL_UNSIGNED_BYTE, to.rgba);
+  if (view != nullptr) {
+    depths_.resize(std::max(depths_.size(), count));
+    to.depths = depths_.data();
+    gl_.ReadPixels(0, 0, width_, height_, GL_DEPTH_COMPONENT, GL_FLOAT, to.depths);
+  }
+  gl_.PixelStorei(GL_PACK_ROW_LENGTH, 0);
+  if (!(view == nullptr ? splatter_.Discs(points, to) : splatter_.Spheres(points, *view, to))) {
+    return false;
+  }
+  const auto write = [&](GLuint texture, GLenum format, GLenum type, const void* from) {
+    gl_.BindTexture(GL_TEXTURE_2D, texture);
+    gl_.TexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width_, height_, format, type, from);
+  };
+  gl_.PixelStorei(GL_UNPACK_ROW_LENGTH, stride);
+  write(canvas_color_, GL_RGBA, GL_UNSIGNED_BYTE, to.rgba);
+  if (view != nullptr) write(canvas_depth_, GL_DEPTH_COMPONENT, GL_FLOAT, to.depths);
+  gl_.PixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  return true;
+}
+
 absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
+  if (prepared.points.count > 0) {
+    if (SplatPoints(prepared.points, view)) return absl::OkStatus();
+    Prepared uploaded = UploadPoints(prepared);
+    const absl::Status status = Draw(uploaded, view);
+    Release(&uploaded);
+    return status;
+  }
   const Shape& shape = prepared.shape;
   const Program program = ProgramOf(prepared);
   RETURN_IF_ERROR(Use(program));

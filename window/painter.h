@@ -13,13 +13,15 @@
 #include "window/gl.h"
 #include "window/shaders.h"
 #include "window/shape.h"
+#include "window/splat.h"
 
 namespace kiln::window {
 
 // Requires, for every call, that the context of `gl` is current. Errors name the argument.
 class Painter {
  public:
-  explicit Painter(const Gl& gl);
+  // `in_software`: whether the processor renders, not a graphics processor.
+  Painter(const Gl& gl, bool in_software);
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;
 
@@ -28,11 +30,12 @@ class Painter {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // A shape whose arrays were copied to buffers, which `Release` returns.
+  // A shape whose arrays were copied, mostly to buffers, which `Release` returns.
   struct Prepared {
     Shape shape;  // without its arrays
     GLuint positions = 0, normals = 0, colors = 0, radii = 0, transforms = 0, indices = 0;
     int64_t vertices = 0, elements = 0, instances = 0;
+    Points points;  // in place of buffers, if these are empty
   };
 
   // Copies the shape's arrays. An error for indices beyond the vertices and ranges beyond arrays.
@@ -92,13 +95,19 @@ class Painter {
   absl::Status DrawTexture(bool by_columns);
   void SetView(const View& view);
 
+  Prepared UploadPoints(const Prepared& prepared);
+  bool SplatPoints(const Points& points, const View* view);
+
   const Gl gl_;
+  const bool in_software_;
   int width_ = 0, height_ = 0;
   GLuint vertex_array_ = 0;
   GLuint canvas_ = 0, canvas_color_ = 0, canvas_depth_ = 0;
   GLuint frame_ = 0, frame_color_ = 0;
   GLuint picture_ = 0;
-  std::vector<uint8_t> pixels_;  // of an image, on its way to the picture
+  std::vector<uint8_t> pixels_;  // of an image, on its way to the picture, or of the canvas
+  Splatter splatter_;
+  std::vector<float> depths_;  // of the canvas, while spheres are splatted
   int picture_width_ = 0, picture_height_ = 0;
   GLuint widget_vertices_ = 0, widget_indices_ = 0;
   Linked programs_[static_cast<int>(Program::kCount)];

@@ -7,8 +7,6 @@ namespace kiln::window {
 // Attributes of vertices, by location.
 enum Attribute { kPosition = 0, kNormal = 1, kColor = 2, kRadius = 3, kTransform = 4 };  // 4 to 7
 
-inline constexpr int kMostLights = 16;
-
 // Texts of one program. `defines` selects a variant; `geometry` may be null.
 struct ShaderText {
   const char* defines;

@@ -35,6 +35,8 @@ struct Shape {
   Range instances;
 };
 
+inline constexpr int kMostLights = 16;
+
 // How a scene is seen. Matrices are by columns, as GL has them; the projection's depth is 1 at the
 // near plane and 0 at the far one.
 struct View {
@@ -45,7 +47,7 @@ struct View {
     float at[3];
     float color[3];
   };
-  std::vector<Light> lights;  // the painter uses the first kMostLights
+  std::vector<Light> lights;  // those after the first kMostLights have no effect
 };
 
 }  // namespace kiln::window

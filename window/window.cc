@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "window/gl.h"
@@ -40,7 +41,8 @@ absl::StatusOr<std::unique_ptr<Window>> Window::Open(const SurfaceOptions& optio
     return found == nullptr ? "unknown" : reinterpret_cast<const char*>(found);
   };
   window->description_ = absl::StrCat("OpenGL ", text(GL_VERSION), ", ", text(GL_RENDERER));
-  window->painter_ = std::make_unique<Painter>(gl);
+  window->painter_ =
+      std::make_unique<Painter>(gl, absl::StrContains(window->description_, "llvmpipe"));
   int width = 0, height = 0;
   window->surface_->Size(&width, &height);
   // A window that covers the screen shows a frame of the wanted size, scaled.
@@ -121,7 +123,7 @@ absl::Status Window::Label(const std::string& text, float x, float y, float size
 absl::Status Window::AddToScene(const Shape& shape) {
   RETURN_IF_ERROR(Enter());
   ASSIGN_OR_RETURN(Painter::Prepared prepared, painter_->Prepare(shape));
-  scene_.push_back(prepared);
+  scene_.push_back(std::move(prepared));
   return absl::OkStatus();
 }
 

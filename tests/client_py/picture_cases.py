@@ -84,6 +84,20 @@ def many_circles(ti, window):
 
 
 @case
+def many_clear_circles(ti, window):
+    """Circles of all sizes and colours that show what is below; some are outside, some not finite."""
+    random = np.random.default_rng(3).random((20100, 7)).astype(np.float32)
+    centers = random[:, :2] * 1.4 - 0.2
+    centers[::50, 0], centers[1::50, 1] = np.nan, np.inf
+    colors = random[:, 2:6] * [1, 1, 1, 0.3]
+    radii = np.where(np.arange(20100) % 100 == 7, 0.1, 0.002 + random[:, 6] * 0.01)
+    canvas = window.get_canvas()
+    canvas.set_background_color((0.5, 0.5, 0.5))
+    canvas.triangles(f32([[0.2, 0.1], [0.9, 0.3], [0.4, 0.9]]), color=(1, 0, 0))
+    canvas.circles(centers, radius=1, per_vertex_color=colors, per_vertex_radius=radii)
+
+
+@case
 def triangles(ti, window):
     window.get_canvas().triangles(f32([[0, 0], [0.5, 0], [0, 1], [np.nan, 0], [1, 1], [1, 0]]))
 
@@ -157,6 +171,25 @@ def particles(ti, window):
 def many_particles(ti, window):
     centers = np.random.default_rng(2).random((20100, 3)).astype(np.float32) - 0.5
     in_scene(ti, window, lambda scene: scene.particles(centers, radius=0.02, color=(0.9, 0.6, 0.2)))
+
+
+@case
+def many_particles_in_a_mesh(ti, window):
+    """Particles before and behind a surface, of sizes, colours and with lamps of their own; some are
+    behind the camera, some not finite."""
+    random = np.random.default_rng(4).random((20100, 7)).astype(np.float32)
+    centers = (random[:, :3] - 0.5) * [1.5, 1, 6]
+    centers[::50] = np.nan
+    radii = np.where(np.arange(20100) % 1000 == 7, 0.2, 0.005 + random[:, 6] * 0.02)
+    colors = random[:, 3:7] * 0.8 + 0.2
+
+    def draw(scene):
+        scene.point_light((-2, 0, 3), (0.6, 0.2, 0.2))
+        vertices, indices = sheet(ti)
+        scene.mesh(vertices, indices=indices, color=(0.9, 0.9, 0.2), two_sided=True)
+        scene.particles(centers, radius=1, per_vertex_color=colors, per_vertex_radius=radii)
+
+    in_scene(ti, window, draw, position=(0.5, 1, 2.5))
 
 
 @case

@@ -62,6 +62,32 @@ def test_pictures(ti, window, name):
     assert share_of_others(rows, kept) < 0.01
 
 
+def test_the_graphics_library_draws_many_alike(ti):
+    """With Mesa's other software renderer, which Kiln treats as a graphics processor: points and
+    pictures go through OpenGL."""
+    code = (
+        "import sys, kiln as ti, numpy as np\n"
+        "from picture_cases import CASES\n"
+        "ti.init(arch=ti.cpu, log_level=ti.ERROR)\n"
+        "for name in sys.stdin.read().split():\n"
+        "    window = ti.ui.Window('test', (96, 64), show_window=False)\n"
+        "    CASES[name](ti, window)\n"
+        "    sys.stdout.write(window.get_image_buffer_as_numpy().tobytes().hex() + '\\n')\n"
+        "    window.destroy()\n"
+    )
+    names = [name for name in CASES if name.startswith("many") or "image" in name]
+    done = run(code, " ".join(names), GALLIUM_DRIVER="softpipe", KILN_SERVER="off")
+    for name, text in zip(names, done.stdout.split(), strict=True):
+        image = np.frombuffer(bytes.fromhex(text), np.float32).reshape(*SIZE, 4)
+        rows = (image[..., :3].swapaxes(0, 1)[::-1] * 255 + 0.5).astype(np.uint8)
+        # The renderer rounds the places of points differently: compare means of 8 x 8 pixels.
+        means, kept = (
+            r.reshape(8, 8, 12, 8, 3).mean(axis=(1, 3))
+            for r in (rows, read_png(PICTURES / f"{name}.png"))
+        )
+        assert np.abs(means - kept).max() < 40 and np.abs(means - kept).mean() < 9, name
+
+
 def test_every_picture_has_a_case():
     assert {file.stem for file in PICTURES.iterdir()} == set(CASES)
 
