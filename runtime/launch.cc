@@ -123,8 +123,8 @@ uint8_t* TapeTop(const KilnContext*, uint64_t bytes) { return ThreadTape::OfThre
 
 void TapePop(const KilnContext*, uint64_t bytes) { ThreadTape::OfThread().Pop(bytes); }
 
-// Half as much again as the cache holds: of what ordinary stores would leave there, a loop that reads
-// it next, from its beginning, would find little.
+// Half as much again as the cache holds: of what ordinary stores would leave there, a loop that
+// reads it next, from its beginning, would find little.
 uint64_t StreamFrom() {
   constexpr uint64_t kUsualCache = uint64_t{32} << 20;
   const uint64_t cache = LargestCacheBytes();
