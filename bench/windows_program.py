@@ -1,6 +1,7 @@
 """One measurement of bench/windows.py: windows_program.py WHAT, prints milliseconds of processor
 and of elapsed time for a frame, as JSON."""
 
+import atexit
 import json
 import sys
 import time
@@ -83,6 +84,33 @@ def image():
         window._picture(so_far=False)
 
     return lambda: window.get_canvas().set_image(picture), between
+
+
+def gui_screen():
+    """`ti.GUI` on a screen (Xvfb): a field of 1024² pixels, three f32."""
+    import os
+    import subprocess
+
+    read, write = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1100x24"]
+    server = subprocess.Popen([*command, "-nolisten", "tcp"], pass_fds=[write], stderr=-3)
+    os.close(write)
+    os.environ["DISPLAY"] = ":" + open(read).readline().strip()
+    atexit.register(server.kill)
+
+    import kiln as ti
+
+    ti.init(arch=ti.cpu, log_level=ti.ERROR)
+    canvas = ti.GUI("bench", res=(1024, 1024))
+    canvas.fps_limit = None
+    picture = ti.Vector.field(3, ti.f32, shape=(1024, 1024))
+    picture.from_numpy(np.random.default_rng(1).random((1024, 1024, 3)).astype(np.float32))
+
+    def frame():
+        canvas.set_image(picture)
+        canvas.show()
+
+    return (frame,)
 
 
 def copy():

@@ -71,7 +71,7 @@ void Dispatch(Number number, F&& f) {
 }
 
 template <typename T>
-uint8_t ToByte(T value) {
+[[gnu::always_inline]] inline uint8_t ToByte(T value) {
   if constexpr (std::is_integral_v<T>) {
     // The nearest of 256 levels.
     constexpr double kTop = std::numeric_limits<std::make_unsigned_t<T>>::max();
@@ -90,13 +90,15 @@ constexpr int kBlock = 512;  // pixels that are converted at a time, in the firs
 
 // Converts `count` components that lie one after the other. The compiler makes vector code of it.
 template <typename T>
-void ToBytes(const char* from, int64_t count, uint8_t* __restrict to) {
+[[gnu::always_inline]] inline void ToBytes(const char* from, int64_t count,
+                                           uint8_t* __restrict to) {
   for (int64_t i = 0; i < count; ++i) to[i] = ToByte(Load<T>(from + i * sizeof(T)));
 }
 
 // Spreads pixels of kComponents bytes to four bytes. `from` must have a byte more than that.
 template <int kComponents>
-void Spread(const uint8_t* from, int64_t count, uint8_t* __restrict to) {
+[[gnu::always_inline]] inline void Spread(const uint8_t* from, int64_t count,
+                                          uint8_t* __restrict to) {
   for (int64_t i = 0; i < count; ++i) {
     uint8_t rgba[4] = {from[i * kComponents], 0, 0, 255};
     if constexpr (kComponents == 1) rgba[1] = rgba[2] = rgba[0];
@@ -109,8 +111,9 @@ void Spread(const uint8_t* from, int64_t count, uint8_t* __restrict to) {
   }
 }
 
+// To be inlined, so that the functions that call it compile it for their processors.
 template <typename T, int kComponents>
-void CopyImageOf(const Array& from, uint8_t* to) {
+[[gnu::always_inline]] inline void CopyPixels(const Array& from, uint8_t* to) {
   const int64_t component_stride = from.axes == 3 ? from.strides[2] : sizeof(T);
   const bool dense = component_stride == sizeof(T) && from.strides[1] == kComponents * sizeof(T);
   T gathered[kBlock * kComponents];
@@ -132,6 +135,23 @@ void CopyImageOf(const Array& from, uint8_t* to) {
       Spread<kComponents>(bytes, count, to + 4 * (i * height + j));
     }
   }
+}
+
+#ifdef __x86_64__
+// With AVX2, the conversion takes two thirds of the time.
+template <typename T, int kComponents>
+[[gnu::target("avx2")]] void CopyImageByAvx2(const Array& from, uint8_t* to) {
+  CopyPixels<T, kComponents>(from, to);
+}
+#endif
+
+template <typename T, int kComponents>
+void CopyImageOf(const Array& from, uint8_t* to) {
+#ifdef __x86_64__
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (has_avx2) return CopyImageByAvx2<T, kComponents>(from, to);
+#endif
+  CopyPixels<T, kComponents>(from, to);
 }
 
 }  // namespace

@@ -356,6 +356,7 @@ bool Painter::SplatPoints(const Points& points, const View* view) {
 }
 
 absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
+  CarryOutClear(GL_COLOR_BUFFER_BIT | (view != nullptr ? GL_DEPTH_BUFFER_BIT : 0));
   if (prepared.points.count > 0) {
     if (SplatPoints(prepared.points, view)) return absl::OkStatus();
     Prepared uploaded = UploadPoints(prepared);
@@ -415,20 +416,23 @@ absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
 }
 
 void Painter::Clear(const float* color) {
-  gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
-  if (color == nullptr) {
-    gl_.ClearColor(0, 0, 0, 0);
-  } else {
-    gl_.ClearColor(color[0], color[1], color[2], 1);
-  }
-  gl_.ClearDepth(0);
-  gl_.Clear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+  const float nothing[3] = {};
+  std::copy_n(color == nullptr ? nothing : color, 3, clear_color_);
+  opaque_ = color != nullptr;
+  clear_color_[3] = opaque_ ? 1.0F : 0.0F;
+  to_clear_ = GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT;
 }
 
-void Painter::ClearDepth() {
+void Painter::ClearDepth() { to_clear_ |= GL_DEPTH_BUFFER_BIT; }
+
+void Painter::CarryOutClear(GLbitfield buffers) {
+  buffers &= to_clear_;
+  if (buffers == 0) return;
+  to_clear_ &= ~buffers;
   gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
+  gl_.ClearColor(clear_color_[0], clear_color_[1], clear_color_[2], clear_color_[3]);
   gl_.ClearDepth(0);
-  gl_.Clear(GL_DEPTH_BUFFER_BIT);
+  gl_.Clear(buffers);
 }
 
 void Painter::UseTexture(int width, int height) {
@@ -437,14 +441,20 @@ void Painter::UseTexture(int width, int height) {
   picture_width_ = width;
   picture_height_ = height;
   gl_.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
-  gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-  gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
 }
 
 absl::Status Painter::DrawTexture(bool by_columns) {
   RETURN_IF_ERROR(Use(Program::kImage));
+  const bool scaled = (by_columns ? picture_height_ : picture_width_) != width_ ||
+                      (by_columns ? picture_width_ : picture_height_) != height_;
+  const GLint filter =
+      scaled ? GL_LINEAR : GL_NEAREST;  // of these, one reads a pixel, the other four
+  gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, filter);
+  gl_.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, filter);
+  opaque_ = true;
+  to_clear_ &= ~GL_COLOR_BUFFER_BIT;  // it covers the canvas
   gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
   gl_.Viewport(0, 0, width_, height_);
   gl_.Uniform1i(Uniform("u_by_columns"), by_columns ? 1 : 0);
@@ -478,6 +488,14 @@ absl::Status Painter::DrawPacked(const uint32_t* pixels, int width, int height) 
 }
 
 void Painter::Compose(const float background[3]) {
+  CarryOutClear(GL_COLOR_BUFFER_BIT);
+  if (opaque_) {
+    gl_.BindFramebuffer(GL_READ_FRAMEBUFFER, canvas_);
+    gl_.BindFramebuffer(GL_DRAW_FRAMEBUFFER, frame_);
+    gl_.BlitFramebuffer(0, 0, width_, height_, 0, 0, width_, height_, GL_COLOR_BUFFER_BIT,
+                        GL_NEAREST);
+    return;
+  }
   if (!Use(Program::kCompose).ok()) return;
   gl_.BindFramebuffer(GL_FRAMEBUFFER, frame_);
   gl_.Viewport(0, 0, width_, height_);
@@ -499,6 +517,7 @@ void Painter::ReadFrame(uint8_t* to) {
 }
 
 void Painter::ReadDepth(float* to) {
+  CarryOutClear(GL_DEPTH_BUFFER_BIT);
   gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
   gl_.ReadPixels(0, 0, width_, height_, GL_DEPTH_COMPONENT, GL_FLOAT, to);
 }

@@ -94,6 +94,7 @@ class Painter {
   void UseTexture(int width, int height);
   absl::Status DrawTexture(bool by_columns);
   void SetView(const View& view);
+  void CarryOutClear(GLbitfield buffers);
 
   Prepared UploadPoints(const Prepared& prepared);
   bool SplatPoints(const Points& points, const View* view);
@@ -104,6 +105,11 @@ class Painter {
   GLuint vertex_array_ = 0;
   GLuint canvas_ = 0, canvas_color_ = 0, canvas_depth_ = 0;
   GLuint frame_ = 0, frame_color_ = 0;
+  // What is to be cleared before anything draws there: a frame that an image covers, or without a
+  // scene, saves the pass over the canvas.
+  GLbitfield to_clear_ = 0;
+  float clear_color_[4] = {};
+  bool opaque_ = false;  // the canvas hides its background
   GLuint picture_ = 0;
   std::vector<uint8_t> pixels_;  // of an image, on its way to the picture, or of the canvas
   Splatter splatter_;

@@ -24,6 +24,7 @@ namespace {
   X(CreateWindow)             \
   X(DestroyWindow)            \
   X(SetWindowTitle)           \
+  X(GetDesktopDisplayMode)    \
   X(GetWindowID)              \
   X(GetModState)              \
   X(GetKeyName)               \
@@ -237,8 +238,14 @@ absl::StatusOr<std::unique_ptr<Surface>> OpenScreen(const SurfaceOptions& option
   if (options.resizable) flags |= SDL_WINDOW_RESIZABLE;
   if (options.fullscreen) flags |= SDL_WINDOW_FULLSCREEN_DESKTOP;
   const auto place = [](int at) { return at < 0 ? SDL_WINDOWPOS_UNDEFINED : at; };
+  int width = options.width, height = options.height;
+  SDL_DisplayMode desktop;
+  if (options.fullscreen && sdl->GetDesktopDisplayMode(0, &desktop) == 0) {
+    width = desktop.w;  // where no window manager makes it as large
+    height = desktop.h;
+  }
   SDL_Window* window = sdl->CreateWindow(options.title.c_str(), place(options.x), place(options.y),
-                                         options.width, options.height, flags);
+                                         width, height, flags);
   if (window == nullptr) {
     absl::Status status = fails("the display opens no window with OpenGL");
     sdl->QuitSubSystem(SDL_INIT_VIDEO);

@@ -16,7 +16,7 @@ struct Event {
   enum Type { kPress, kRelease, kMove, kWheel, kClose, kResize, kText };
   Type type;
   std::string key;       // the key's or button's name, or the text
-  float x = 0, y = 0;    // the mouse in pixels from the upper left corner
+  float x = 0, y = 0;    // the mouse in pixels of the surface, from the upper left corner
   float dx = 0, dy = 0;  // of the wheel, in steps
   std::vector<std::string> modifiers = {};
 };

@@ -178,9 +178,17 @@ absl::Status Window::ReadDepth(float* to) {
 
 absl::StatusOr<std::vector<Event>> Window::Poll() {
   RETURN_IF_ERROR(Enter());
-  std::vector<Event> events = std::exchange(injected_, {});
+  std::vector<Event> events;
   surface_->Poll(&events);
   RETURN_IF_ERROR(surface_->status());
+  int width = 0, height = 0;
+  surface_->Size(&width, &height);
+  for (Event& event : events) {  // from pixels of the screen to those of the frame that it shows
+    event.x *= static_cast<float>(painter_->width()) / static_cast<float>(std::max(width, 1));
+    event.y *= static_cast<float>(painter_->height()) / static_cast<float>(std::max(height, 1));
+  }
+  events.insert(events.begin(), injected_.begin(), injected_.end());
+  injected_.clear();
   if (widgets_ != nullptr) {
     for (const Event& event : events) widgets_->Handle(event);
   }

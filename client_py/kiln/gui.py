@@ -675,9 +675,9 @@ def _as_image(img):
     image = _to_numpy(img)
     if image.dtype.kind in "ub":
         top = 1 if image.dtype.kind == "b" else np.iinfo(image.dtype).max
-        image = image.astype(np.float32) * np.float32(1 / top)
+        image = np.multiply(image, np.float32(1 / top), dtype=np.float32)
     elif image.dtype.kind == "f":
-        image = image.astype(np.float32)
+        image = image.astype(np.float32, copy=image is img)  # what a field gave is a copy
     else:
         raise ValueError(f"Data type {image.dtype} not supported in GUI.set_image")
     if image.ndim == 2:

@@ -78,14 +78,17 @@ def run_python(tmp_path):
 
 
 class XServer:
-    """A display without hardware: `name` is for DISPLAY, `stop` ends it."""
+    """A display without hardware: `name` is for DISPLAY, `stop` ends it; `folder` receives what it
+    shows."""
 
-    def __init__(self):
+    def __init__(self, folder):
+        self.folder = folder
         if not shutil.which("Xvfb"):
             pytest.fail("there is no Xvfb: see tools/packages_test.txt")
         read, write = os.pipe()
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24"]
         self._process = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
+            [*command, "-nolisten", "tcp", "-fbdir", str(folder)],
             pass_fds=[write],
             stderr=subprocess.DEVNULL,
         )
@@ -101,16 +104,16 @@ class XServer:
 
 
 @pytest.fixture(scope="session")
-def screen():
+def screen(tmp_path_factory):
     """The name of a display without hardware."""
-    server = XServer()
+    server = XServer(tmp_path_factory.mktemp("screen"))
     yield server.name
     server.stop()
 
 
 @pytest.fixture
-def own_screen():
+def own_screen(tmp_path):
     """An X server that the test may stop."""
-    server = XServer()
+    server = XServer(tmp_path)
     yield server
     server.stop()

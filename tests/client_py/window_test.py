@@ -249,6 +249,9 @@ def test_depths(ti, window):
     near, far = 0.1, 1000
     assert depth[48, 20] == pytest.approx(near * (far - 3) / (3 * (far - near)), rel=1e-4)
     assert depth[0, 63] == 0
+    window.show()
+    window.get_canvas().set_image(np.ones((4, 4), np.float32))  # a frame without a scene
+    assert not window.get_depth_buffer_as_numpy().any()
     with pytest.raises(ValueError, match=r"`depth` must have the shape \(96, 64\)"):
         window.get_depth_buffer(ti.field(ti.f32, shape=(2, 2)))
 
@@ -416,7 +419,7 @@ BAD = {
     r"Canvas.set_image: `img` must have the shape": lambda c, s: c.set_image(points(2, 2)[0]),
     "Canvas.set_image: an image of 1 x 99999": lambda c, s: c.set_image(points(1, 99999)),
     "Canvas.contour: `scalar_field` must have two axes": lambda c, s: c.contour(points(2)[0]),
-    "Canvas.contour: colours 'jet2'": lambda c, s: c.contour(points(2), cmap_name="jet2"),
+    "Canvas.contour: .*colours 'jet2'": lambda c, s: c.contour(points(2), cmap_name="jet2"),
     "Canvas.vector_field: `vector_field` must be": lambda c, s: c.vector_field(points(2)),
     "Canvas.vector_field: `arrow_spacing` must be at least 1": lambda c, s: c.vector_field(
         np.zeros((2, 2, 2)), arrow_spacing=0
@@ -634,6 +637,33 @@ def test_windows_on_a_screen_and_without_one(ti, screen):
         "print([round(float(w.get_image_buffer_as_numpy()[0, 0, 0]), 1) for w in windows])\n"
     )
     assert run(code, DISPLAY=screen).stdout == "[True, False, True]\n[0.6, 1.0]\n"
+
+
+FULLSCREEN = """
+import os, subprocess, time
+import kiln as ti, numpy as np
+
+gui, end = ti.GUI("a", res=(64, 48), fullscreen=True), time.monotonic() + 20
+subprocess.run(["xdotool", "mousemove", "320", "120"], check=True)
+
+def is_shown():
+    # The end of Xvfb's file is its memory: four bytes for each pixel.
+    memory = np.fromfile(os.environ["MEMORY"], np.uint8)[-480 * 640 * 4 :]
+    shown = memory.reshape(480, 640, 4)[[10, 470], :, 0].astype(int)
+    return np.abs(shown - np.linspace(0, 255, 640)).max() < 8
+
+while not (is_shown() and gui.get_cursor_pos() == (0.5, 0.75)) and time.monotonic() < end:
+    gui.set_image(np.linspace([0] * 48, [1] * 48, 64, dtype=np.float32))
+    gui.show()
+print(is_shown(), gui.get_cursor_pos(), gui.get_image().shape)
+"""
+
+
+def test_fullscreen(ti, own_screen):
+    """The window covers the screen and shows the picture scaled; the mouse moves in the picture."""
+    memory = str(own_screen.folder / "Xvfb_screen0")
+    done = run(FULLSCREEN, DISPLAY=own_screen.name, MEMORY=memory)
+    assert done.stdout == "True (0.5, 0.75) (64, 48, 4)\n"
 
 
 LOST = """

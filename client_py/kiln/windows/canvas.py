@@ -214,6 +214,8 @@ def _colors(values, name, call):
             f"{call}: colours {name!r} are matplotlib's, which is not installed; "
             '"plasma" needs nothing'
         ) from None
+    if name not in matplotlib.colormaps:
+        raise ValueError(f"{call}: matplotlib has no colours {name!r}")
     return np.ascontiguousarray(matplotlib.colormaps[name](values)[..., :3], np.float32)
 
 
