@@ -76,9 +76,7 @@ class Canvas:
         per_vertex_color: vectors of 3 or 4 numbers, in place of `color`.
         """
         call = "Canvas.triangles"
-        shape = _shape(call, TRIANGLES, vertices, color, per_vertex_color)
-        if indices is not None:
-            shape["indices"] = drawn.indices(indices, call, "indices", 3)
+        shape = shape_of(call, TRIANGLES, vertices, (2, 3), color, per_vertex_color, indices)
         self._tell("triangles", vertices=vertices, indices=indices)
         self._window._draw(call, "draw", shape)
 
@@ -91,9 +89,7 @@ class Canvas:
         each two vertices are one. color, per_vertex_color: as for `triangles`.
         """
         call = "Canvas.lines"
-        shape = _shape(call, LINES, vertices, color, per_vertex_color)
-        if indices is not None:
-            shape["indices"] = drawn.indices(indices, call, "indices", 2)
+        shape = shape_of(call, LINES, vertices, (2, 3), color, per_vertex_color, indices)
         self._tell("lines", vertices=vertices, indices=indices)
         shape["radius"] = drawn.positive(width, call, "width") / 2
         shape["radius_unit"] = self._window._height()
@@ -115,7 +111,7 @@ class Canvas:
         import numpy as np
 
         call = "Canvas.circles"
-        shape = _shape(call, DISCS, centers, color, per_vertex_color)
+        shape = shape_of(call, DISCS, centers, (2, 3), color, per_vertex_color)
         shape["radius"] = drawn.positive(radius, call, "radius")
         shape["radius_unit"] = self._window._height()
         if per_vertex_radius is not None:
@@ -168,15 +164,22 @@ class Canvas:
             observer(self._window, kind, arrays)
 
 
-def _shape(call, kind, vertices, color, per_vertex_color):
-    """What shapes of a canvas have in common, for the native module."""
-    name = "centers" if kind == DISCS else "vertices"
-    shape = {"kind": kind, "positions": drawn.vectors(vertices, call, name, (2, 3))[:, :2]}
+def shape_of(call, kind, vertices, sizes, color, per_vertex_color, indices=None):
+    """What all shapes have in common, as a dict for the native module.
+
+    sizes: how many numbers a vertex may have; of two or three, the first two count.
+    """
+    name = "centers" if kind in (DISCS, SPHERES) else "vertices"
+    positions = drawn.vectors(vertices, call, name, sizes)
+    shape = {"kind": kind, "positions": positions[:, : sizes[0]]}
     shape["color"] = drawn.color(color, call)
     if per_vertex_color is not None:
         shape["colors"] = drawn.vectors(
-            per_vertex_color, call, "per_vertex_color", (3, 4), len(shape["positions"])
+            per_vertex_color, call, "per_vertex_color", (3, 4), len(positions)
         )
+    if indices is not None:
+        corners = 2 if kind in (LINES, SCENE_LINES) else 3
+        shape["indices"] = drawn.indices(indices, call, "indices", corners)
     return shape
 
 

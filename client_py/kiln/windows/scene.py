@@ -2,7 +2,7 @@
 
 from . import drawn, latest
 from .camera import Camera
-from .canvas import MESH, SCENE_LINES, SPHERES
+from .canvas import MESH, SCENE_LINES, SPHERES, shape_of
 
 _AMBIENT = (0.1, 0.1, 0.1)
 
@@ -73,7 +73,7 @@ class Scene:
         all.
         """
         call = "Scene.particles"
-        shape = _shape(call, SPHERES, centers, color, per_vertex_color)
+        shape = shape_of(call, SPHERES, centers, (3,), color, per_vertex_color)
         shape["radius"] = drawn.positive(radius, call, "radius")
         if per_vertex_radius is not None:
             shape["radii"] = drawn.numbers(
@@ -102,12 +102,10 @@ class Scene:
         index_count: which of the indices.
         """
         call = "Scene.lines"
-        shape = _shape(call, SCENE_LINES, vertices, color, per_vertex_color)
+        shape = shape_of(call, SCENE_LINES, vertices, (3,), color, per_vertex_color, indices)
         shape["radius"] = drawn.positive(width, call, "width") / 2
         shape["vertex_range"] = drawn.part(vertex_offset, vertex_count)
-        if indices is not None:
-            shape["indices"] = drawn.indices(indices, call, "indices", 2)
-            shape["index_range"] = drawn.part(index_offset, index_count)
+        shape["index_range"] = drawn.part(index_offset, index_count)
         self._add(call, shape)
 
     def mesh(
@@ -133,11 +131,11 @@ class Scene:
         vertex_count, index_offset, index_count: as for `lines`. show_wireframe: draws the edges of
         the triangles alone.
         """
-        options = (vertex_offset, vertex_count, index_offset, index_count, show_wireframe)
         call = "Scene.mesh"
-        shape = _mesh(call, vertices, indices, normals, color, per_vertex_color, *options)
-        shape["two_sided"] = bool(two_sided)
-        self._add(call, shape)
+        shape = shape_of(call, MESH, vertices, (3,), color, per_vertex_color, indices)
+        shape["vertex_range"] = drawn.part(vertex_offset, vertex_count)
+        shape["index_range"] = drawn.part(index_offset, index_count)
+        self._add_mesh(call, shape, normals, two_sided, show_wireframe)
 
     def mesh_instance(
         self,
@@ -163,10 +161,10 @@ class Scene:
         per_vertex_color, two_sided, vertex_offset, vertex_count, index_offset, index_count,
         show_wireframe: as for `mesh`.
         """
-        options = (vertex_offset, vertex_count, index_offset, index_count, show_wireframe)
         call = "Scene.mesh_instance"
-        shape = _mesh(call, vertices, indices, normals, color, per_vertex_color, *options)
-        shape["two_sided"] = bool(two_sided)
+        shape = shape_of(call, MESH, vertices, (3,), color, per_vertex_color, indices)
+        shape["vertex_range"] = drawn.part(vertex_offset, vertex_count)
+        shape["index_range"] = drawn.part(index_offset, index_count)
         if transforms is not None:
             found = drawn.view(transforms, call, "transforms")
             if found.ndim < 3 or found.shape[-2:] != (4, 4):
@@ -175,6 +173,13 @@ class Scene:
                 )
             shape["transforms"] = found.reshape(-1, 16)
             shape["instance_range"] = drawn.part(instance_offset, instance_count)
+        self._add_mesh(call, shape, normals, two_sided, show_wireframe)
+
+    def _add_mesh(self, call, shape, normals, two_sided, show_wireframe):
+        if normals is not None:
+            count = len(shape["positions"])
+            shape["normals"] = drawn.vectors(normals, call, "normals", (3,), count)
+        shape["two_sided"], shape["wireframe"] = bool(two_sided), bool(show_wireframe)
         self._add(call, shape)
 
     def _add(self, call, shape):
@@ -204,39 +209,3 @@ class Scene:
         view = self._camera.get_view_matrix()
         projection = self._camera.get_projection_matrix(width / height)
         window._draw(call, "draw_scene", view, projection, ambient, lights)
-
-
-def _shape(call, kind, vertices, color, per_vertex_color):
-    """What shapes of a scene have in common, for the native module."""
-    name = "centers" if kind == SPHERES else "vertices"
-    shape = {"kind": kind, "positions": drawn.vectors(vertices, call, name, (3,))}
-    shape["color"] = drawn.color(color, call)
-    if per_vertex_color is not None:
-        shape["colors"] = drawn.vectors(
-            per_vertex_color, call, "per_vertex_color", (3, 4), len(shape["positions"])
-        )
-    return shape
-
-
-def _mesh(
-    call,
-    vertices,
-    indices,
-    normals,
-    color,
-    per_vertex_color,
-    vertex_offset,
-    vertex_count,
-    index_offset,
-    index_count,
-    show_wireframe,
-):
-    shape = _shape(call, MESH, vertices, color, per_vertex_color)
-    shape["vertex_range"] = drawn.part(vertex_offset, vertex_count)
-    if indices is not None:
-        shape["indices"] = drawn.indices(indices, call, "indices", 3)
-        shape["index_range"] = drawn.part(index_offset, index_count)
-    if normals is not None:
-        shape["normals"] = drawn.vectors(normals, call, "normals", (3,), len(shape["positions"]))
-    shape["wireframe"] = bool(show_wireframe)
-    return shape
