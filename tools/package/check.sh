@@ -50,6 +50,14 @@ def fill(a: ti.f32) -> ti.f32:
 
 print(fill(2.0))
 END
+  cat >"$work/window.py" <<'END'
+import kiln as ti
+import numpy as np
+
+window = ti.ui.Window("a", (16, 16), show_window=False)
+window.get_canvas().circles(np.array([[0.5, 0.5]], np.float32), 0.2, color=(1, 0, 0))
+print("NumPy" if window._native is None else "OpenGL", window.get_image_buffer_as_numpy()[8, 8, :3])
+END
   cat >"$work/sim.py" <<'END'
 import kiln as ti
 
@@ -167,6 +175,8 @@ with_compiler() {
     fail "a kernel with KILN_SERVER=off"
   clean "$kiln" doctor >"$work/said" 2>&1 || fail "kiln doctor: $(cat "$work/said")"
   passed "kernels run, with and without the daemon; kiln doctor is content"
+  [ "$(clean "$python" window.py)" = "OpenGL [1. 0. 0.]" ] || fail "a window off screen"
+  passed "OpenGL draws in a window off screen"
   clean "$kiln" export sim.py -o sim.kiln >"$work/said" 2>&1 || fail "kiln export: $(cat "$work/said")"
 }
 
@@ -207,7 +217,7 @@ in_chroot() {
   mmdebstrap --variant=minbase --include=python3,python3-venv,python3-numpy bookworm "$tree" \
     ${KILN_DEBIAN:+"$KILN_DEBIAN"} >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
   mkdir -p "$tree/check"
-  cp "$work"/wheels/*.whl first.py load.py mpm88.py sim.kiln main_c "$tree/check/"
+  cp "$work"/wheels/*.whl {first,load,mpm88,window}.py sim.kiln main_c "$tree/check/"
   cp "$root/tools/package/check_inside.sh" "$tree/check/"
   unshare --net --pid --fork --mount-proc="$tree/proc" chroot "$tree" \
     env -i HOME=/root PATH=/usr/bin:/bin bash /check/check_inside.sh || fail "in the chroot"

@@ -8,6 +8,7 @@ python3 -m venv --system-site-packages pictures
 pictures/bin/pip install -q --no-index --no-deps ./*.whl
 KILN_GUI_FRAMES=2 KILN_GUI_SAVE=first.png pictures/bin/kiln run mpm88.py
 [ -s first.png ]
+[ "$(pictures/bin/python window.py)" = "NumPy [1. 0. 0.]" ] # there is no EGL
 echo $((SECONDS - start)) >seconds
 [ "$(cat seconds)" -le 30 ]
 pictures/bin/kiln stop

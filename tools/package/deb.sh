@@ -159,7 +159,9 @@ package() {
     printf 'Maintainer: %s\n' "$maintainer"
     printf 'Installed-Size: %s\n' "$(du -sk --exclude=DEBIAN "$tree" | cut -f1)"
     [ -z "$depends" ] || printf 'Depends: %s\n' "$depends"
-    [ "$name" != python3-kiln ] || printf 'Recommends: kiln-compiler\n'
+    [ "$name" != python3-kiln ] || printf '%s\n' \
+      'Recommends: kiln-compiler, libegl1, libgl1, libgl1-mesa-dri, libsdl2-2.0-0' \
+      'Suggests: ffmpeg, python3-pil'
     case $name in libkiln*) printf 'Multi-Arch: same\n' ;; esac
     printf 'Section: %s\nPriority: optional\nDescription: %s\n' "$section" "$summary"
     printf ' %s\n' "$@"
