@@ -27,6 +27,10 @@ static_assert(static_cast<int>(ArgumentSlot::Kind::kValue) == proto::ArgumentSlo
               static_cast<int>(ArgumentSlot::Kind::kTree) == proto::ArgumentSlot::SLOT_TREE &&
               static_cast<int>(ArgumentSlot::Kind::kTree) == proto::ArgumentSlot::Kind_MAX);
 
+static_assert(static_cast<int>(ScatterInfo::Number::kI8) == proto::Scatter::NUMBER_I8 &&
+              static_cast<int>(ScatterInfo::Number::kF64) == proto::Scatter::NUMBER_F64 &&
+              static_cast<int>(ScatterInfo::Number::kF64) == proto::Scatter::Number_MAX);
+
 TaskInfo TaskInfoOf(const proto::Task& task) {
   TaskInfo info;
   info.kind = static_cast<TaskKind>(task.kind());
@@ -46,6 +50,10 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   info.partial_bytes = task.partial_bytes();
   info.grain = task.grain();
   info.block_dim = task.block_dim();
+  for (const proto::Scatter& scatter : task.scatters()) {
+    info.scatters.push_back({scatter.slot(), scatter.bytes(), scatter.extent_slot(),
+                             static_cast<ScatterInfo::Number>(scatter.number())});
+  }
   return info;
 }
 

@@ -21,6 +21,16 @@ enum class TaskKind {
   kGc = 6,
 };
 
+// A field that a task adds to and does not otherwise use (proto::Scatter).
+struct ScatterInfo {
+  // The numbers of proto::Scatter::Number.
+  enum class Number { kNone = 0, kI8 = 1, kI16 = 2, kI32 = 3, kI64 = 4, kF32 = 5, kF64 = 6 };
+  uint32_t slot = 0;         // of the argument that is its address
+  uint64_t bytes = 0;        // times the extent, if there is one
+  uint32_t extent_slot = 0;  // of the argument that is its outermost extent; 0: none
+  Number number = Number::kNone;
+};
+
 struct TaskInfo {
   TaskKind kind = TaskKind::kNone;
   std::string symbol;         // KilnTask (runtime/abi.h)
@@ -38,6 +48,8 @@ struct TaskInfo {
   uint32_t partial_bytes = 0;  // of one piece
   uint64_t grain = 0;          // the least number of iterations per piece
   uint32_t block_dim = 0;      // threads of a block, on CUDA
+  // Not empty: threads may run alone_symbol at once, each with copies of these fields.
+  std::vector<ScatterInfo> scatters;
 };
 
 // One 8-byte slot of the argument buffer (common/unit/argument_layout.h).

@@ -1,8 +1,10 @@
 // LoadedKernel::Launch: the tasks of one launch, in order.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -14,6 +16,7 @@
 #include "runtime/failed.h"
 #include "runtime/grain.h"
 #include "runtime/loaded_kernel.h"
+#include "runtime/private_copies.h"
 #include "runtime/random.h"
 #include "runtime/thread_tape.h"
 #include "runtime/tree/tree.h"
@@ -32,6 +35,8 @@ constexpr double kTryPartFrom = kTriedPart * 4.0 * kWakeFrom;
 // launch.
 constexpr uint32_t kMaxTemporariesOnStack = 1024;
 constexpr int64_t kPartialsOnStack = 4096;
+// The most bytes of a thread's private copies, and of all threads'.
+constexpr uint64_t kMostOfCopy = uint64_t{4} << 20, kMostOfCopies = uint64_t{64} << 20;
 
 // The pieces of the current loop, if it has partial results; each has `size` iterations.
 struct Pieces {
@@ -47,6 +52,8 @@ struct Launched {
   volatile uint32_t failed = 0;  // unused if the hooks provide a flag
   std::mutex mutex;              // serialises calls of hooks
   Pieces pieces = {};
+  PrivateCopies* copies = nullptr;  // the current loop's, if it has some
+  KilnTask on_copy = nullptr;       // its code
   std::atomic<uint64_t> tape_number = 0;
 };
 
@@ -184,6 +191,8 @@ class Temporaries {
 };
 thread_local Temporaries::Cached Temporaries::cached;
 
+int64_t Kibibytes(uint64_t bytes) { return static_cast<int64_t>(bytes / 1024 + 1); }
+
 // Pieces are numbered by their begin, so `begin` must be the first iteration of a piece. RunPieces
 // passes the size of a piece as the unit, which no thread divides.
 void RunByPiece(KilnTask run, const KilnContext* ctx, int64_t begin, int64_t end) {
@@ -206,6 +215,13 @@ void LoadedKernel::RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t 
   // The pool's threads share `ctx`. The copy belongs to the one thread that is alone.
   own.alone = 1;
   RunByPiece(static_cast<Launched*>(ctx->launch)->pieces.alone, &own, begin, end);
+}
+
+void LoadedKernel::RunOnCopy(const KilnContext* ctx, int64_t begin, int64_t end, int32_t) {
+  auto* launched = static_cast<Launched*>(ctx->launch);
+  PrivateCopies::Copy& copy = launched->copies->Take();
+  launched->on_copy(&copy.context, begin, end, 0);
+  PrivateCopies::GiveBack(copy);
 }
 
 bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
@@ -311,6 +327,77 @@ bool LoadedKernel::BoundTask::RunAlone(const KilnContext& ctx, int64_t begin, in
   return true;
 }
 
+double LoadedKernel::BoundTask::EstimatePrivate(const KilnContext& ctx, int64_t iterations,
+                                                int threads) const {
+  const uint64_t bytes = BytesOf(scatters, ctx.arguments);
+  if (bytes > kMostOfCopy || bytes * threads > kMostOfCopies) {
+    return std::numeric_limits<double>::infinity();
+  }
+  // As with shared loops, expect the best before the first run.
+  const double loop = private_cost.measured()
+                          ? private_cost.Estimate(iterations)
+                          : alone_cost.Estimate(iterations) / threads + kHandOver;
+  return loop + merge_cost.Estimate(Kibibytes(bytes));
+}
+
+bool LoadedKernel::BoundTask::PrefersCopies(const KilnContext& ctx, int64_t iterations, int threads,
+                                            double other) const {
+  // For short loops the atomics are cheap enough.
+  if (scatters.empty() || other < kShareFrom) return false;
+  const double with_copies = EstimatePrivate(ctx, iterations, threads);
+  if (std::isinf(with_copies)) return false;
+  const bool better = with_copies < other;
+  if (!private_choice.TimeForOther(std::min(with_copies, other), std::max(with_copies, other))) {
+    return better;
+  }
+  // What is measured next replaces what was.
+  if (!better) private_cost.Distrust();
+  return !better;
+}
+
+bool LoadedKernel::BoundTask::RunOnCopies(const KilnContext& ctx, int64_t begin, int64_t end,
+                                          int threads, int64_t unit, bool fresh,
+                                          PrivateCopies* copies) const {
+  auto* const launched = static_cast<Launched*>(ctx.launch);
+  Executor& executor = launched->executor != nullptr ? *launched->executor : ThreadPool::Get();
+  copies->Start(ctx);
+  launched->copies = copies;
+  launched->on_copy = alone;
+  const int64_t start = NowNanoseconds();
+  int64_t iterations = 0, nanoseconds = 0;
+  const int64_t chunk = alone_cost.ChunkSize(end - begin, threads, unit);
+  const Executor::Range range{&RunOnCopy, begin, end, chunk, threads, unit};
+  if (!executor.TryRun(ctx, range, &iterations, &nanoseconds)) return false;
+  const int64_t looped = NowNanoseconds();
+  copies->Merge(launched->executor, threads);
+  // The first use of memory takes long, and is no measure of the next.
+  if (fresh || HasFailed(ctx)) return true;
+  private_cost.Measure(looped - start, end - begin);
+  merge_cost.Measure(NowNanoseconds() - looped, Kibibytes(BytesOf(scatters, ctx.arguments)));
+  return true;
+}
+
+// Within the gate: adding the copies up is no atomic. A task with copies has no hooks, so none of
+// its threads launches another kernel, which would wait for the gate.
+bool LoadedKernel::BoundTask::RunPrivately(const KilnContext& ctx, int64_t begin, int64_t end,
+                                           int threads, int64_t unit) const {
+  Executor* const given = static_cast<Launched*>(ctx.launch)->executor;
+  const Executor& executor = given != nullptr ? *given : ThreadPool::Get();
+  // Threads of the application may run other work while they wait, and wait for it.
+  if (!executor.has_own_threads()) return false;
+  const double estimate = alone_cost.Estimate(end - begin);
+  if (!WorthSharing(estimate, executor.Awake(threads))) return false;
+  if (!AtomicsGate::TryEnterAlone()) return false;
+  std::unique_ptr<PrivateCopies> copies = spare.Take();
+  const bool fresh = copies == nullptr || !copies->Suit(ctx.arguments, threads);
+  if (fresh) copies = PrivateCopies::Make(scatters, ctx.arguments, slots, threads);
+  const bool ran =
+      copies != nullptr && RunOnCopies(ctx, begin, end, threads, unit, fresh, copies.get());
+  AtomicsGate::LeaveAlone();
+  spare.Keep(std::move(copies));
+  return ran;
+}
+
 void LoadedKernel::BoundTask::RunEither(bool by_one, const KilnContext& ctx, int64_t begin,
                                         int64_t end, int threads, int64_t unit) const {
   // If another launch is inside, the faster variant has to wait for a later launch; the slower one
@@ -359,6 +446,10 @@ void LoadedKernel::BoundTask::RunAtomics(const KilnContext& ctx, int64_t begin, 
     return RunEither(
         together_cost.measured() && alone_cost.Estimate(rest) <= together_cost.Estimate(rest), ctx,
         tried, end, threads, unit);
+  }
+  if (PrefersCopies(ctx, end - begin, threads, std::min(by_one, shared)) &&
+      RunPrivately(ctx, begin, end, threads, unit)) {
+    return;
   }
   const double other = std::max(by_one, shared);
   // In long loops, measure only the last iterations, which reuse what the first ones allocated.

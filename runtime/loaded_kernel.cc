@@ -109,6 +109,21 @@ Result<> LoadedKernel::BindFinish(const Find& find, const TaskInfo& task, BoundT
 // Resolves a task's symbols once, so that a launch makes no look-ups. The description may come from
 // a damaged or foreign entry: unknown kinds, missing symbols and absurd numbers must not crash
 // here.
+Result<> LoadedKernel::BindScatters(const KernelInfo& info, const TaskInfo& task,
+                                    BoundTask* bound) {
+  for (const ScatterInfo& scatter : task.scatters) {
+    if (std::max(scatter.slot, scatter.extent_slot) >= info.arguments.size()) {
+      return Error{ErrorCode::kDataLoss, "a task adds to a field that is no argument"};
+    }
+  }
+  bound->scatters = task.scatters;
+  bound->slots = info.arguments.size();
+  // A guess, until the first merge.
+  constexpr uint32_t kNanosecondsOf1024 = 150;
+  bound->merge_cost.Expect(kNanosecondsOf1024);
+  return {};
+}
+
 Result<> LoadedKernel::BindTask(const Find& find, const KernelInfo& info, const TaskInfo& task,
                                 BoundTask* bound) {
   if (!IsKnown(task.kind)) {
@@ -138,6 +153,7 @@ Result<> LoadedKernel::BindTask(const Find& find, const KernelInfo& info, const 
     if (Result<> found = FindFunction(find, task.alone_symbol, &bound->alone); !found.ok())
       return found;
   }
+  if (Result<> scatters = BindScatters(info, task, bound); !scatters.ok()) return scatters;
   if (Result<> finish = BindFinish(find, task, bound); !finish.ok()) return finish;
   if (bound->serial || bound->tree_slot >= 0 || task.constant_bounds) return {};
   return FindFunction(find, task.bounds_symbol, &bound->bounds);

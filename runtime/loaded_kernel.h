@@ -2,6 +2,7 @@
 #ifndef KILN_RUNTIME_LOADED_KERNEL_H_
 #define KILN_RUNTIME_LOADED_KERNEL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "runtime/abi.h"
 #include "runtime/grain.h"
 #include "runtime/kernel_info.h"
+#include "runtime/private_copies.h"
 #include "runtime/result.h"
 
 namespace kiln {
@@ -53,6 +55,20 @@ class DeviceCode {
   // As LoadedKernel::Launch.
   virtual bool Launch(const uint64_t* arguments, uint64_t* results,
                       const LaunchOptions& options) const = 0;
+};
+
+// The copies that the last launch of a task has used, for the next. Thread-safe.
+class SpareCopies {
+ public:
+  ~SpareCopies() { delete copies_.load(); }
+  // Null: there are none, or another launch has them.
+  std::unique_ptr<PrivateCopies> Take() {
+    return std::unique_ptr<PrivateCopies>(copies_.exchange(nullptr));
+  }
+  void Keep(std::unique_ptr<PrivateCopies> copies) { delete copies_.exchange(copies.release()); }
+
+ private:
+  std::atomic<PrivateCopies*> copies_{nullptr};
 };
 
 // Immutable once loaded; launches from several threads are safe.
@@ -115,6 +131,13 @@ class LoadedKernel {
     // The elapsed time of `run` on all threads; threads that never join count, too.
     mutable Cost together_cost;
     mutable VariantChoice choice;
+    // The fields of which threads may have copies of their own; then the elapsed time of `alone` on
+    // all threads with copies, that of adding up 1,024 bytes of each, and the copies.
+    std::vector<ScatterInfo> scatters;
+    size_t slots = 0;  // of arguments
+    mutable Cost private_cost, merge_cost;
+    mutable VariantChoice private_choice;
+    mutable SpareCopies spare;
 
     // Runs [begin, end), shared among up to `limit` threads if that pays. Threads take multiples of
     // `unit` iterations if there are enough units for all.
@@ -131,6 +154,18 @@ class LoadedKernel {
                    int64_t unit) const;
     // False, having done nothing, if another launch is inside the gate.
     bool RunAlone(const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) const;
+    // The expected nanoseconds with private copies; infinite: they would be too large.
+    double EstimatePrivate(const KilnContext& ctx, int64_t iterations, int threads) const;
+    // With private copies. False, having done nothing, if another launch is inside the gate, or no
+    // threads or no memory are free.
+    bool RunPrivately(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
+                      int64_t unit) const;
+    // The same within the gate, with these copies, of which `fresh` ones have never been used.
+    bool RunOnCopies(const KilnContext& ctx, int64_t begin, int64_t end, int threads, int64_t unit,
+                     bool fresh, PrivateCopies* copies) const;
+    // Whether to run with private copies now, where the better one of the other variants takes
+    // `other` nanoseconds.
+    bool PrefersCopies(const KilnContext& ctx, int64_t iterations, int threads, double other) const;
     // Measures a few iterations of each variant; returns the first one that is left.
     int64_t TryVariants(const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) const;
     // With `run`: shared, or on the caller.
@@ -156,6 +191,9 @@ class LoadedKernel {
   static void RunPieceAlone(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
   static Result<> BindTask(const Find& find, const KernelInfo& info, const TaskInfo& task,
                            BoundTask* bound);
+  // The entry point of tasks with private copies.
+  static void RunOnCopy(const KilnContext* ctx, int64_t begin, int64_t end, int32_t);
+  static Result<> BindScatters(const KernelInfo& info, const TaskInfo& task, BoundTask* bound);
   static Result<> BindFinish(const Find& find, const TaskInfo& task, BoundTask* bound);
 
   KernelInfo info_;

@@ -471,6 +471,30 @@ TEST(LoadedKernelTest, TheFirstLaunchGoesOnWithTheFasterVariant) {
   }
 }
 
+// With a task that is as slow for one thread as with atomics, copies for two threads win.
+TEST(LoadedKernelTest, ThreadsAddToCopiesOfTheirOwn) {
+  if (ThreadPool::Get().concurrency() < 2) GTEST_SKIP() << "needs two threads";
+  constexpr int64_t kIterations = 2'000;
+  KernelInfo info = TestInfo();
+  TaskInfo* task = AddRange(&info, "counted", kIterations, 1000);
+  task->alone_symbol = "counted";
+  task->scatters = {{0, sizeof(int64_t), 0, ScatterInfo::Number::kI64}};
+  info.arguments.emplace_back();
+  auto kernel = Load(info);
+  int64_t counted = 0;
+  const uint64_t argument = reinterpret_cast<uint64_t>(&counted);
+  constexpr int kLaunches = 50;
+  for (int i = 0; i < kLaunches; ++i) kernel->Launch(&argument, nullptr, {nullptr, 2});
+  EXPECT_EQ(counted, kIterations * kLaunches);
+}
+
+TEST(LoadedKernelTest, RefusesScattersToNoArgument) {
+  KernelInfo info = TestInfo();
+  AddRange(&info, "bump", 10, 1)->scatters = {{1, 8, 0, ScatterInfo::Number::kI64}};
+  info.arguments.emplace_back();
+  EXPECT_EQ(LoadedKernel::FromBytes(TestKernelBytes(), info).error().code, ErrorCode::kDataLoss);
+}
+
 TEST(LoadedKernelTest, RefusesAMissingAloneTask) {
   KernelInfo info = TestInfo();
   AddRange(&info, "bump", 10, 1)->alone_symbol = "absent";

@@ -161,6 +161,40 @@ TEST(OptimizedCodeTest, StreamsPassTheCachesByAlignedVectors) {
   EXPECT_EQ(text->find("!nontemporal"), std::string::npos);
 }
 
+// A loop that only adds to a field may have copies of it; the field's memory is stated.
+TEST_P(CodegenTest, FieldsThatALoopOnlyAddsToAreNamed) {
+  constexpr char kAdd[] = R"(
+    %three = arith.constant 3 : i32
+    %bin = arith.andi %i0, %three : i32
+    %p = kiln.global 0 component 0 [%bin] : !kiln.addr<i32>
+    %old = kiln.atomic addi %three, %p : !kiln.addr<i32>
+    OTHER
+    kiln.continue)";
+  const auto body = [&](const std::string& other) {
+    std::string text = kAdd;
+    return text.replace(text.find("OTHER"), 5, other);
+  };
+  const std::string field = Dense(1, 1, {0, 0, 4}, "i32");
+  const auto scatters = [&](const std::string& text) {
+    auto kernel = Compile(Kernel({field}, Range({{0, 1000}}, text)));
+    return kernel == nullptr ? google::protobuf::RepeatedPtrField<proto::Scatter>()
+                             : kernel->code().tasks[0].scatters();
+  };
+  const auto found = scatters(body(""));
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found[0].slot(), 1u);
+  EXPECT_EQ(found[0].extent_slot(), 2u);
+  EXPECT_EQ(found[0].bytes(), 4u);
+  EXPECT_EQ(found[0].number(), proto::Scatter::NUMBER_I32);
+  for (const char* other :
+       {"%q = kiln.global 0 component 0 [%i0] : !kiln.addr<i32>\n%x = kiln.load %q : "
+        "!kiln.addr<i32>",
+        "kiln.store %three, %p : !kiln.addr<i32>", "kiln.store %old, %p : !kiln.addr<i32>",
+        "%m = kiln.atomic maxsi %three, %p : !kiln.addr<i32>"}) {
+    EXPECT_EQ(scatters(body(other)).size(), 0) << other;
+  }
+}
+
 TEST_P(CodegenTest, ChunksAddUpToTheRange) {
   auto kernel =
       Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32", "-5")}, Range({{-5, 1000}}, kFillBody)));

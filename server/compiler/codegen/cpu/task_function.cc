@@ -6,6 +6,7 @@
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "server/compiler/codegen/cpu/abi.h"
+#include "server/compiler/codegen/cpu/scatters.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/passes/cost.h"
 
@@ -82,6 +83,7 @@ void EmitVariants(KernelState* state, ir::RangeTaskOp op, proto::Task* task,
   }
   task->set_alone_symbol(absl::StrCat(task->symbol(), "_alone"));
   emit(task->alone_symbol(), /*parallel=*/false);
+  if (!op.isSparse()) SetScatters(state, op, task);
 }
 
 void SetCost(ir::RangeTaskOp op, uint32_t cells, proto::Task* task) {
