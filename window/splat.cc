@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -25,11 +26,18 @@ int ThreadCount() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
 }
 
-// Runs work(0) … work(n - 1) at the same time.
+// Runs work(0) … work(n - 1), at the same time if the system gives threads.
 template <typename F>
 void InParallel(int n, const F& work) {
   std::vector<std::thread> others;
-  for (int i = 1; i < n; ++i) others.emplace_back([&work, i] { work(i); });
+  others.reserve(n);
+  for (int i = 1; i < n; ++i) {
+    try {
+      others.emplace_back([&work, i] { work(i); });
+    } catch (const std::system_error&) {
+      work(i);
+    }
+  }
   work(0);
   for (std::thread& thread : others) thread.join();
 }
@@ -55,7 +63,7 @@ Floats Least(Floats a, Floats b) { return a < b ? a : b; }
 Floats Most(Floats a, Floats b) { return a > b ? a : b; }
 Floats Bounded(Floats values) { return Least(Most(values, All(0)), All(1)); }
 
-float Bounded(float value) { return std::min(std::max(value, 0.0F), 1.0F); }
+float Bounded(float value) { return value > 0 ? std::min(value, 1.0F) : 0; }  // 0 for a NaN
 
 Floats Root(Floats values) {
 #ifdef __SSE2__
@@ -152,12 +160,12 @@ bool Splatter::Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const
   const auto each_of = [&](int thread, const auto& use) {
     for (int64_t i = count * thread / threads; i < count * (thread + 1) / threads; ++i) {
       const Spot spot = spot_of(i);
-      int first = 0, last = 0;
-      if (!Within(spot.x, spot.reach, to.width, &first, &last) ||
-          !Within(spot.y, spot.reach, to.height, &first, &last)) {
+      int low = 0, high = 0, first = 0, last = 0;
+      if (!Within(spot.y, spot.reach, to.height, &low, &high) ||
+          !Within(spot.x, spot.reach, to.width, &first, &last)) {
         continue;
       }
-      for (int band = first / kBandRows; band <= last / kBandRows; ++band) use(spot, band);
+      for (int band = low / kBandRows; band <= high / kBandRows; ++band) use(spot, band);
     }
   };
   // First count, so that each thread knows where its spots of each band go.

@@ -58,6 +58,14 @@ TEST_F(SplatTest, DiscsAtEdgesAreCutAndOthersLeftOut) {
   EXPECT_EQ(drawn, 6);  // three pixels in each of two corners
 }
 
+TEST_F(SplatTest, ColorsAreBounded) {
+  Points discs = Discs({0.5, 0.5, 0.1, 0.1}, 1.5);
+  discs.colors = {NAN, -1, 7, 2, 1, 1, 1, NAN};
+  ASSERT_TRUE(splatter_.Discs(discs, to_));
+  EXPECT_EQ(At(18, 25), 0xFFFF0000);
+  EXPECT_EQ(At(3, 5), 0u);
+}
+
 TEST_F(SplatTest, LargeDiscsAreForTheGraphicsLibrary) {
   EXPECT_FALSE(splatter_.Discs(Discs({0.5, 0.5}, 10), to_));
   EXPECT_FALSE(splatter_.Discs(Discs({0.5, 0.5}, std::numeric_limits<float>::infinity()), to_));
