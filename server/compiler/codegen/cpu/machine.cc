@@ -263,6 +263,34 @@ static bool HasLargeLoop(llvm::Module& module) {
   return false;
 }
 
+// Divides blocks of thousands of instructions. Instruction selection and scheduling look at one
+// block at a time, and take quadratic time where it has many loads and stores. True: there were
+// some.
+static bool SplitLargeBlocks(llvm::Module& module) {
+  constexpr size_t kLargeBlock = 2000, kPart = 500;
+  llvm::SmallVector<llvm::BasicBlock*> large;
+  for (llvm::Function& f : module) {
+    for (llvm::BasicBlock& block : f) {
+      if (block.size() > kLargeBlock) large.push_back(&block);
+    }
+  }
+  for (llvm::BasicBlock* block : large) {
+    // Memory of a function is its own only if the entry block reserves it.
+    auto from = block->getFirstNonPHIIt();
+    for (auto i = from; i != block->end(); ++i) {
+      if (llvm::isa<llvm::AllocaInst>(*i)) from = std::next(i);
+    }
+    size_t count = 0;
+    for (auto i = from; i != block->end(); ++i) {
+      if (++count < kPart || i->isTerminator()) continue;
+      block = block->splitBasicBlock(i);
+      i = block->begin();
+      count = 0;
+    }
+  }
+  return !large.empty();
+}
+
 // Sets one of LLVM's command-line flags. They belong to the process, and LLD resets them: so all
 // are set for each module.
 static void SetFlag(const char* name, bool value) {
@@ -272,12 +300,15 @@ static void SetFlag(const char* name, bool value) {
   *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
 }
 
+// Also divides what would take too long otherwise.
 static void ChooseEffort(llvm::Module& module, int level) {
   const bool large = LargestFunction(module) > kLargeFunction;
   // Moving integers to mask registers and back gains nothing here and is quadratic.
   SetFlag("disable-x86-domain-reassignment", true);
   SetFlag("disable-machine-licm", large);
   SetFlag("disable-lsr", large || (level > 0 && HasLargeLoop(module)));
+  // CodeGenPrepare would join the parts again.
+  SetFlag("disable-cgp", SplitLargeBlocks(module));
   llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
   if (large) allocate = llvm::createBasicRegisterAllocator;
   // Process-wide like the flags, so each module sets it.
