@@ -3,10 +3,13 @@
 #   tools/package.sh tar OUT.tar.gz   libkiln for programs in C and C++, as a tarball
 #   tools/package.sh folder FOLDER    its content as a folder, which replaces one that is there, and
 #                                     libkiln-compile, for programs that write kernels
-#   tools/package.sh wheel FOLDER     two wheels for the Python of the build: kiln-lang, and
-#                                     kiln-lang-compiler; needs patchelf
+#   tools/package.sh wheel FOLDER [SUITE...]
+#                                     two wheels: kiln-lang for the Python of the build, and
+#                                     kiln-lang-compiler; needs patchelf. And kiln-lang for the
+#                                     Pythons of other suites of Debian; needs mmdebstrap
 #   tools/package.sh deb FOLDER       packages for this Debian
-#   tools/package.sh check [--chroot] makes wheels and tries them where there is no checkout
+#   tools/package.sh check [--chroot [SUITE...]]
+#                                     makes wheels and tries them where there is no checkout
 #   tools/package.sh check-debs       makes packages for Debian and tries them in a fresh one
 # The same sources give the same bytes.
 set -eu
@@ -24,7 +27,9 @@ case ${1:-} in
     ;;
   check-debs) exec "$root/tools/package/check_debs.sh" ;;
 esac
-[ $# -eq 2 ] || fail "expected tar OUT.tar.gz, or folder, wheel or deb FOLDER, check or check-debs"
+[ $# -eq 2 ] || { [ $# -gt 2 ] && [ "$1" = wheel ]; } ||
+  fail "expected tar OUT.tar.gz, folder or deb FOLDER, wheel FOLDER [SUITE...]," \
+    "check [--chroot [SUITE...]], or check-debs"
 out=$(realpath -m -- "$2")
 header=$root/libkiln/include/kiln/kiln.h
 major=$(sed -n 's/^#define KILN_API_VERSION_MAJOR //p' "$header")
@@ -99,50 +104,90 @@ python_files() {
     LC_ALL=C sort -z | xargs -0 cp --parents -t "$1")
 }
 
-# wheels FOLDER: the two trees, then their wheels.
-wheels() {
-  local to=$1 client=$work/client compiler=$work/compiler
-  command -v patchelf >/dev/null || fail "wheels need patchelf: apt-get install patchelf"
+# extension_modules FOLDER: those of the Python that KILN_PYTHON names.
+extension_modules() {
   build //client_py/native:_native.so //client_py/native/linalg:_linalg.so \
-    //client_py/native/window:_window.so //server/daemon:kilnd //server/web_front:kilnd-web \
-    "//libkiln:libkiln.so.$major" "//client_cpp/dsl:libkiln-compile.so.$major"
-  python_files "$client"
-  mkdir -p "$client/kiln/bin" "$compiler/kiln_compiler/bin"
-  copy client_py/native/_native.so "$client/kiln/_native.so"
-  copy client_py/native/linalg/_linalg.so "$client/kiln/_linalg.so"
-  copy client_py/native/window/_window.so "$client/kiln/_window.so"
-  copy server/daemon/kilnd "$client/kiln/bin/kilnd"
-  copy server/web_front/kilnd-web "$compiler/kiln_compiler/bin/kilnd-web"
+    //client_py/native/window:_window.so
+  copy client_py/native/_native.so "$1/kiln/_native.so"
+  copy client_py/native/linalg/_linalg.so "$1/kiln/_linalg.so"
+  copy client_py/native/window/_window.so "$1/kiln/_window.so"
+}
+
+# client_tree FOLDER: what the client's wheel holds but for its extension modules.
+client_tree() {
+  local to=$1
+  build //server/daemon:kilnd "//libkiln:libkiln.so.$major" \
+    "//client_cpp/dsl:libkiln-compile.so.$major"
+  python_files "$to"
+  mkdir -p "$to/kiln/bin"
+  copy server/daemon/kilnd "$to/kiln/bin/kilnd"
   # Wheels have no links. The library has the name by which programs load it, and linkers follow a
   # script.
   library=libkiln.so.$major
-  lay_out_texts "$client/kiln/sdk"
-  copy "libkiln/$library" "$client/kiln/sdk/lib/$library"
-  printf 'INPUT(%s)\n' "$library" >"$client/kiln/sdk/lib/libkiln.so"
-  lay_out_compile "$client/kiln/sdk"
-  printf 'INPUT(libkiln-compile.so.%s)\n' "$major" >"$client/kiln/sdk/lib/libkiln-compile.so"
-  # After all others: these replace programs of the same names in Bazel's folder.
-  build --config=contained //server/remote:kilnd-remote //server/worker:kiln-worker \
-    //server/grpc_front:kilnd-grpc
-  copy server/remote/kilnd-remote "$client/kiln/bin/kilnd-remote"
-  copy server/grpc_front/kilnd-grpc "$compiler/kiln_compiler/bin/kilnd-grpc"
-  copy server/worker/kiln-worker "$compiler/kiln_compiler/bin/kiln-worker"
-  echo '"""The compiler of Kiln, and the programs that serve other machines; kiln finds them here."""' \
-    >"$compiler/kiln_compiler/__init__.py"
+  lay_out_texts "$to/kiln/sdk"
+  copy "libkiln/$library" "$to/kiln/sdk/lib/$library"
+  printf 'INPUT(%s)\n' "$library" >"$to/kiln/sdk/lib/libkiln.so"
+  lay_out_compile "$to/kiln/sdk"
+  printf 'INPUT(libkiln-compile.so.%s)\n' "$major" >"$to/kiln/sdk/lib/libkiln-compile.so"
+  # After all others: this replaces a program of the same name in Bazel's folder.
+  build --config=contained //server/remote:kilnd-remote
+  copy server/remote/kilnd-remote "$to/kiln/bin/kilnd-remote"
+}
 
-  local python=${KILN_PYTHON:-/usr/bin/python3} tools=$root/tools/package
-  "$python" "$tools/graft.py" "$client/kiln_lang.libs" "$client/kiln/_native.so" \
-    "$client/kiln/_linalg.so" "$client/kiln/_window.so" "$client/kiln/bin/kilnd" \
-    "$client/kiln/sdk/lib/libkiln-compile.so.$major"
-  "$python" "$tools/graft.py" "$compiler/kiln_compiler.libs" \
-    "$compiler/kiln_compiler/bin/kilnd-web"
-  mkdir -p "$to"
-  "$python" "$tools/wheel.py" "$client" kiln-lang "$own" "$to" \
+# client_wheel TREE FOLDER [--python TAG]
+client_wheel() {
+  local tree=$1 to=$2
+  shift 2
+  "$host_python" "$tools/graft.py" "$tree/kiln_lang.libs" "$tree/kiln/_native.so" \
+    "$tree/kiln/_linalg.so" "$tree/kiln/_window.so" "$tree/kiln/bin/kilnd" \
+    "$tree/kiln/sdk/lib/libkiln-compile.so.$major"
+  "$host_python" "$tools/wheel.py" "$tree" kiln-lang "$own" "$to" \
     --summary "Taichi-language kernels, compiled once and cached" --readme "$root/README.md" \
     --license "$root/LICENSE" --requires numpy --extra "compiler=kiln-lang-compiler==$own" \
-    --script kiln=kiln.cli:main
-  "$python" "$tools/wheel.py" "$compiler" kiln-lang-compiler "$own" "$to" --any-python \
+    --script kiln=kiln.cli:main "$@"
+}
+
+# compiler_wheel FOLDER
+compiler_wheel() {
+  local tree=$work/compiler
+  mkdir -p "$tree/kiln_compiler/bin"
+  build //server/web_front:kilnd-web
+  copy server/web_front/kilnd-web "$tree/kiln_compiler/bin/kilnd-web"
+  build --config=contained //server/worker:kiln-worker //server/grpc_front:kilnd-grpc
+  copy server/grpc_front/kilnd-grpc "$tree/kiln_compiler/bin/kilnd-grpc"
+  copy server/worker/kiln-worker "$tree/kiln_compiler/bin/kiln-worker"
+  echo '"""The compiler of Kiln, and the programs that serve other machines; kiln finds them here."""' \
+    >"$tree/kiln_compiler/__init__.py"
+  "$host_python" "$tools/graft.py" "$tree/kiln_compiler.libs" "$tree/kiln_compiler/bin/kilnd-web"
+  "$host_python" "$tools/wheel.py" "$tree" kiln-lang-compiler "$own" "$1" --any-python \
     --summary "The compiler of kiln-lang" --license "$root/LICENSE"
+}
+
+# headers_of SUITE: unpacks the headers of its Python and of its pybind11 into $work/SUITE.
+headers_of() {
+  command -v mmdebstrap >/dev/null || fail "wheels for $1 need mmdebstrap"
+  mmdebstrap --variant=extract --include=libpython3-dev,pybind11-dev "$1" "$work/$1" \
+    ${KILN_DEBIAN:+"$KILN_DEBIAN"} >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
+}
+
+# wheels FOLDER [SUITE...]
+wheels() {
+  local to=$1 client=$work/client tools=$root/tools/package suite tag
+  local host_python=${KILN_PYTHON:-/usr/bin/python3}
+  shift
+  command -v patchelf >/dev/null || fail "wheels need patchelf: apt-get install patchelf"
+  mkdir -p "$to"
+  client_tree "$client"
+  for suite in "$@"; do
+    headers_of "$suite"
+    cp -r "$client" "$client-$suite"
+    KILN_PYTHON=$work/$suite extension_modules "$client-$suite"
+    tag=$(cd "$work/$suite/usr/include" && echo python3.*)
+    client_wheel "$client-$suite" "$to" --python "cp3${tag#python3.}"
+  done
+  extension_modules "$client"
+  client_wheel "$client" "$to"
+  compiler_wheel "$to"
 }
 
 mkdir -p "$(dirname "$out")"
@@ -168,7 +213,7 @@ case $1 in
     mv "$work/new" "$out"
     ;;
   wheel)
-    wheels "$work/wheels"
+    wheels "$work/wheels" "${@:3}"
     mkdir -p "$out"
     mv -f "$work"/wheels/*.whl "$out/"
     ;;

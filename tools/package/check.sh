@@ -1,6 +1,7 @@
 #!/bin/bash
-# Tries the wheels where there is no checkout: tools/package.sh check [--chroot]
-# With --chroot also in a Debian with Python and little else, without a network (mmdebstrap, root).
+# Tries the wheels where there is no checkout: tools/package.sh check [--chroot [SUITE...]]
+# With --chroot also in a Debian with Python and little else, without a network (mmdebstrap, root):
+# that of the build, and other suites, for whose Pythons it makes wheels.
 set -eu
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd -P)
 work=$(mktemp -d /tmp/kiln-check-XXXXXX)
@@ -211,23 +212,32 @@ first_picture() {
   passed "from pip install to the first picture: $seconds s"
 }
 
-# A Debian with Python, which has none of the libraries that the wheels contain.
+# in_chroot SUITE: a Debian with Python, which has none of the libraries that the wheels contain.
 in_chroot() {
-  local tree=$work/chroot
-  mmdebstrap --variant=minbase --include=python3,python3-venv,python3-numpy bookworm "$tree" \
+  local suite=$1 tree=$work/chroot
+  mmdebstrap --variant=minbase --include=python3,python3-venv,python3-numpy "$suite" "$tree" \
     ${KILN_DEBIAN:+"$KILN_DEBIAN"} >"$work/said" 2>&1 || fail "mmdebstrap: $(tail "$work/said")"
   mkdir -p "$tree/check"
   cp "$work"/wheels/*.whl {first,load,mpm88,window}.py sim.kiln main_c "$tree/check/"
   cp "$root/tools/package/check_inside.sh" "$tree/check/"
   unshare --net --pid --fork --mount-proc="$tree/proc" chroot "$tree" \
-    env -i HOME=/root PATH=/usr/bin:/bin bash /check/check_inside.sh || fail "in the chroot"
-  passed "a chroot without a network: the first picture after $(cat "$tree/check/seconds") s;" \
-    "kernels and the module run"
+    env -i HOME=/root PATH=/usr/bin:/bin bash /check/check_inside.sh ||
+    fail "in the chroot of $suite"
+  passed "a chroot of $suite without a network: the first picture after" \
+    "$(cat "$tree/check/seconds") s; kernels and the module run"
+  rm -rf "$tree"
 }
 
+chroots=()
+if [ "${1:-}" = --chroot ]; then
+  shift
+  chroots=("$(. /etc/os-release && echo "$VERSION_CODENAME")" "$@")
+else
+  [ $# -eq 0 ] || fail "expected --chroot [SUITE...], got '$*'"
+fi
 mkdir "$work/wheels"
-"$root/tools/package.sh" wheel "$work/wheels" >/dev/null
-limit "$work"/wheels/kiln_lang-*.whl 11
+"$root/tools/package.sh" wheel "$work/wheels" "${chroots[@]:1}" >/dev/null
+for wheel in "$work"/wheels/kiln_lang-*.whl; do limit "$wheel" 10; done
 limit "$work"/wheels/kiln_lang_compiler-*.whl 35
 cp "$root/examples/mpm88.py" "$work/"
 write_programs
@@ -236,7 +246,7 @@ first_picture
 with_compiler
 module_runs
 from_other_languages
-[ "${1:-}" != --chroot ] || in_chroot
+for suite in "${chroots[@]}"; do in_chroot "$suite"; done
 clean "$work/venv/bin/kiln" stop >/dev/null 2>&1
 rm -rf "$work/venv" "$work/home" "$work/other"
 clean /usr/bin/python3 -m venv --system-site-packages --without-pip "$work/venv"

@@ -2,10 +2,16 @@
 # The part of check.sh that runs in the chroot, in which /check has wheels, programs and a module.
 set -eu
 cd /check
+
+# install ENVIRONMENT: the wheels that are for its Python.
+install() {
+  "$1/bin/pip" install -q --no-index --no-deps --find-links . kiln-lang kiln-lang-compiler
+}
+
 # To the first picture, with Debian's NumPy in place of one that pip would fetch.
 start=$SECONDS
 python3 -m venv --system-site-packages pictures
-pictures/bin/pip install -q --no-index --no-deps ./*.whl
+install pictures
 KILN_GUI_FRAMES=2 KILN_GUI_SAVE=first.png pictures/bin/kiln run mpm88.py
 [ -s first.png ]
 [ "$(pictures/bin/python window.py)" = "NumPy [1. 0. 0.]" ] # there is no EGL
@@ -14,7 +20,7 @@ echo $((SECONDS - start)) >seconds
 pictures/bin/kiln stop
 # All else without NumPy.
 python3 -m venv venv
-venv/bin/pip install -q --no-index --no-deps ./*.whl
+install venv
 [ "$(venv/bin/python first.py)" = 2000.0 ]
 [ "$(KILN_SERVER=off KILN_HOME=/other venv/bin/python first.py)" = 2000.0 ]
 venv/bin/kiln doctor

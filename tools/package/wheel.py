@@ -3,11 +3,11 @@
 
     tools/package/wheel.py TREE NAME VERSION OUT [--extra NAME=REQUIREMENT] [--requires REQUIREMENT]
         [--summary TEXT] [--readme FILE] [--license FILE] [--script NAME=MODULE:FUNCTION]
-        [--any-python]
+        [--python TAG | --any-python]
 
 TREE is what site-packages receives. The tags follow from the binaries in it: the platform from the
-newest glibc that one of them needs, the Python from the one that runs this script. Prints the
-wheel's path.
+newest glibc that one of them needs, the Python from TAG (cp313, say), or the one that runs this
+script. Prints the wheel's path.
 """
 
 import argparse
@@ -34,12 +34,12 @@ def main():
     parser.add_argument("--requires", action="append", default=[])
     parser.add_argument("--extra", action="append", default=[])
     parser.add_argument("--script", action="append", default=[])
+    parser.add_argument("--python", default="cp%d%d" % sys.version_info[:2])
     parser.add_argument("--any-python", action="store_true")
     options = parser.parse_args()
 
     binaries = [file for file in files_of(options.tree) if is_elf(file)]
-    python = "cp%d%d" % sys.version_info[:2]
-    abi = python
+    python = abi = options.python
     if options.any_python:
         python, abi = "py3", "none"
     tag = f"{python}-{abi}-{platform(binaries)}"
