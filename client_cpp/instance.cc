@@ -176,7 +176,7 @@ class Maker {
 absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSettings& settings) {
   FinishedUnit finished;
   proto::CompileUnit& unit = finished.unit;
-  RETURN_IF_ERROR(builder->Finish(&unit, &finished.source_map));
+  RETURN_IF_ERROR(builder->Finish(&unit, &finished.source_map, &finished.trees));
   finished.source_map.set_kernel(settings.name);
   *unit.mutable_options() = settings.code;
   if (!settings.target.empty()) SetTarget(settings.target, unit.mutable_target());
@@ -199,6 +199,7 @@ absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* bu
     texts.node_params = AccessedParams(unit.kernel());
   }
   Maker maker(session, settings.report);
+  maker.made().trees = std::move(finished.trees);
   InstanceDerivatives derivatives;
   if (!settings.gradients.empty()) {
     ASSIGN_OR_RETURN(

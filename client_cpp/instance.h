@@ -26,6 +26,7 @@
 #include "common/artifact/target.h"
 #include "common/language/ids.h"
 #include "common/language/type.h"
+#include "common/layout/prune_trees.h"
 #include "common/unit/node_number.h"
 #include "kiln/proto/diagnostic.pb.h"
 #include "kiln/proto/options.pb.h"
@@ -101,7 +102,8 @@ struct CompileSettings {
 struct FinishedUnit {
   proto::CompileUnit unit;  // without runtime ABI and glibc, which a session fills in
   proto::SourceMap source_map;
-  std::vector<bool> writes;  // Instance::writes
+  std::vector<bool> writes;        // Instance::writes
+  std::vector<ReachedTree> trees;  // InstanceOutcome::trees
 };
 
 // Of what `builder` built, which is unusable afterwards. For exports; MakeInstance compiles, too.
@@ -116,6 +118,8 @@ struct InstanceOutcome {
   std::shared_ptr<const Instance> instance;  // null when there are errors
   std::string recorded;  // client_cpp/recorded_kernel.h; if SessionOptions requests it
   std::vector<LocatedDiagnostic> diagnostics;
+  // Of each tree that launches bind (Launcher::BindTree): which part of which of the builder's.
+  std::vector<ReachedTree> trees;
 };
 
 // Compiles or fetches what `builder` built, which is unusable afterwards, and its derivatives. User

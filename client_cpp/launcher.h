@@ -30,6 +30,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "client_cpp/field_tree.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
 #include "client_cpp/launch.h"
@@ -76,6 +77,9 @@ class Launcher {
   Launcher& Bind(ParamId param, const Field<T>& field) {
     return Bind(param, field.dense());
   }
+  // A field in a tree, whose memory must outlive the runs. It has no companions:
+  // FailedPrecondition, from Run, if the instance has derivatives.
+  Launcher& Bind(ParamId param, const TreeField& field);
   // An array in C order; the builder knows it through ArrayStorage.
   Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
                  ArrayCompanions companions = {});

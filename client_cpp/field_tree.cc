@@ -1,0 +1,103 @@
+#include "client_cpp/field_tree.h"
+
+#include <utility>
+
+#include "client_cpp/host/tree_access.h"
+#include "client_cpp/runtime_status.h"
+#include "common/base/status_macros.h"
+
+namespace kiln {
+namespace {
+
+// An axis that no level of the tree divides has the extent 1.
+std::vector<int64_t> ShapeOf(const TreeLayout& layout, int node,
+                             absl::Span<const int32_t> physical_axes) {
+  std::vector<int64_t> shape;
+  for (const int32_t axis : physical_axes) {
+    shape.push_back(
+        axis < 0 ? 1 : static_cast<int64_t>(layout.AxisExtent(node, static_cast<uint32_t>(axis))));
+  }
+  return shape;
+}
+
+bool HasSparse(const TreeLayout& layout) {
+  for (int n = 0; n < layout.tree().nodes_size(); ++n) {
+    if (layout[n].kind->is_sparse) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& nodes,
+                                                             std::vector<std::string> names) {
+  ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(nodes));
+  std::shared_ptr<FieldTree> tree(new FieldTree(std::move(layout)));
+  if (HasSparse(tree->layout_)) {
+    TreeOptions options;
+    options.names = std::move(names);
+    ASSIGN_OR_RETURN(tree->sparse_,
+                     ToStatusOr(Tree::Make(tree->layout_.shape(), std::move(options))));
+    tree->root_ = tree->sparse_->root();
+  } else {
+    ASSIGN_OR_RETURN(tree->dense_, ToStatusOr(CpuDevice().Allocate(tree->layout_.root_bytes())));
+    tree->root_ = tree->dense_->data();
+  }
+  return tree;
+}
+
+absl::StatusOr<std::shared_ptr<const ScatteredAccess>> FieldTree::AccessTo(
+    const std::vector<int>& places, Scalar scalar, const std::vector<int64_t>& shape) const {
+  proto::Type element;
+  element.set_scalar(scalar);
+  std::vector<TreeAccess::Component> components;
+  for (const int place : places) {
+    TreeAccess::Component component;
+    component.place = place;
+    component.tree = sparse_.get();
+    component.axes = layout_.VirtualAxes(place);
+    if (component.tree == nullptr) {
+      ASSIGN_OR_RETURN(const TreeLayout::DenseField dense, layout_.DescribeDense({place}, element));
+      component.dense = DenseAccess::OfField(dense, root_, scalar);
+    }
+    components.push_back(std::move(component));
+  }
+  DenseAccess elements = DenseAccess::OfShape(scalar, static_cast<int>(places.size()), shape,
+                                              std::vector<int64_t>(shape.size()));
+  return std::make_shared<TreeAccess>(scalar, shape, std::move(components), std::move(elements));
+}
+
+absl::StatusOr<TreeField> FieldTree::Field(const std::vector<int>& places,
+                                           const proto::Type& element, uint32_t number) const {
+  TreeField field;
+  field.shape = ShapeOf(layout_, places[0], layout_.VirtualAxes(places[0]));
+  ASSIGN_OR_RETURN(field.access, AccessTo(places, element.scalar(), field.shape));
+  // The dense form first, as for Python's fields: their kernels have the same keys.
+  if (layout_.IsAllDense(places[0])) {
+    auto described = layout_.DescribeDense(places, element);
+    if (described.ok()) {
+      field.storage = described->storage;
+      for (const uint64_t offset : described->base_offsets) {
+        field.bases.push_back(reinterpret_cast<uint64_t>(root_) + offset);
+      }
+      field.outer_extent = described->outer_extent;
+      return field;
+    }
+  }
+  std::vector<TreePlace> parts;
+  parts.reserve(places.size());
+  for (const int place : places) parts.push_back({&layout_, number, place});
+  ASSIGN_OR_RETURN(field.storage, DescribeTreeField(parts, element));
+  return field;
+}
+
+std::vector<KilnNode*> FieldTree::NodesOf(const ReachedTree& part) const {
+  std::vector<KilnNode*> nodes;
+  nodes.reserve(part.nodes.size());
+  for (const uint32_t node : part.nodes) {
+    nodes.push_back(sparse_ == nullptr ? nullptr : sparse_->node(static_cast<int>(node)));
+  }
+  return nodes;
+}
+
+}  // namespace kiln
