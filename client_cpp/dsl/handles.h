@@ -9,12 +9,36 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client_cpp/field_tree.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/kernel_builder.h"
+#include "common/layout/tree_builder.h"
 #include "kiln/compile.h"
 
 struct kiln_dense {
   std::shared_ptr<kiln::DenseField> field;
+};
+
+struct kiln_tree {
+  // A field's components are consecutive places.
+  struct Placed {
+    std::vector<int> places;
+    kiln::proto::Type element;
+    kiln::TreeField field;  // for the host, once the tree is made
+  };
+
+  kiln::TreeBuilder nodes;
+  std::map<int, Placed> fields;  // by their first places
+  absl::Status failure;          // the first
+  std::shared_ptr<kiln::FieldTree> made;
+
+  // Makes it unless it is made; returns the first failure.
+  absl::Status Finish();
+  // Null for an SNode that is no field.
+  const Placed* FindField(kiln_snode snode) const;
+
+ private:
+  absl::Status Make();
 };
 
 struct kiln_trace {
@@ -24,6 +48,16 @@ struct kiln_trace {
   int line = 0;
   std::map<std::string, uint32_t> files;
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
+  // The position is the builder's number of the tree.
+  std::vector<std::shared_ptr<kiln::FieldTree>> trees;
+  struct TreeInput {
+    uint32_t tree = 0;
+    uint32_t snode = 0;
+    bool is_field = false;
+    kiln::ParamId param;
+    kiln::TreeField field;  // of an SNode, the storage alone
+  };
+  std::vector<TreeInput> tree_inputs;
 
   kiln::TypeId TypeFor(kiln_value_type type);
   // Keeps the first failure, with the program's place.

@@ -14,7 +14,10 @@
 struct kiln_program {
   std::shared_ptr<const kiln::Instance> instance;
   std::unique_ptr<kiln::Launcher> launcher;
-  std::vector<std::shared_ptr<kiln::DenseField>> fields;  // the launcher uses their memory
+  // The launcher uses their memory.
+  std::vector<std::shared_ptr<kiln::DenseField>> fields;
+  std::vector<std::shared_ptr<kiln::FieldTree>> trees;
+  std::vector<std::vector<KilnNode*>> nodes;  // by tree of the launches
 };
 
 namespace kiln::dsl {
@@ -72,6 +75,21 @@ absl::Status ErrorsOf(const std::string& name, const InstanceOutcome& made) {
   return absl::InvalidArgumentError(text);
 }
 
+void BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
+               kiln_program* program) {
+  for (const kiln_trace::TreeInput& input : trace.tree_inputs) {
+    program->launcher->Bind(input.param, input.field);
+  }
+  program->trees = trace.trees;
+  for (const ReachedTree& part : parts) {
+    program->nodes.push_back(trace.trees[part.tree]->NodesOf(part));
+  }
+  for (uint32_t i = 0; i < parts.size(); ++i) {
+    uint8_t* const root = trace.trees[parts[i].tree]->root() + parts[i].root_offset;
+    program->launcher->BindTree(i, root, program->nodes[i].data());
+  }
+}
+
 absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
   RETURN_IF_ERROR(trace->failure);
   ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, SessionOfKernels());
@@ -89,6 +107,7 @@ absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* p
     program->launcher->Bind(param, *field);
     program->fields.push_back(field);
   }
+  BindTrees(*trace, made.trees, program);
   return absl::OkStatus();
 }
 

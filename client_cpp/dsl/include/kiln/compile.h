@@ -6,9 +6,12 @@
  *   const kiln_input x = kiln_trace_array(trace, f32, 1);
  *   const kiln_node loop = kiln_trace_begin_over(trace, x);
  *   const kiln_node i = kiln_trace_loop_index(trace, loop, 0);
- *   kiln_trace_store(trace, kiln_trace_global(trace, x, &i, 1), kiln_trace_float(trace, 1,
- * KILN_F32)); kiln_trace_end(trace); kiln_program* program; if (kiln_program_new(trace, "ones",
- * &program) != KILN_OK) return fail(kiln_compile_error()); kiln_trace_free(trace);
+ *   const kiln_node xi = kiln_trace_global(trace, x, &i, 1);
+ *   kiln_trace_store(trace, xi, kiln_trace_float(trace, 1, KILN_F32));
+ *   kiln_trace_end(trace);
+ *   kiln_program* program;
+ *   if (kiln_program_new(trace, "ones", &program) != KILN_OK) puts(kiln_compile_error());
+ *   kiln_trace_free(trace);
  *   kiln_program_set_array(program, x, data, shape, 1);
  *   if (kiln_program_run(program) != KILN_OK) ...
  *   kiln_program_free(program);
@@ -77,6 +80,61 @@ KILN_EXPORT void* kiln_dense_data(const kiln_dense* field);
 /* Programs that use the field keep its memory. NULL is allowed. */
 KILN_EXPORT void kiln_dense_free(kiln_dense* field);
 
+/* ---- Trees -------------------------------------------------------------------------------------
+ *
+ * Fields in trees of SNodes, whose cells have memory once they are written, or are in memory in
+ * another order than C's: docs/language/sparse.md.
+ *
+ *   kiln_tree* tree = kiln_tree_new();
+ *   const uint64_t four[] = {4, 4};
+ *   const kiln_snode block = kiln_tree_add(tree, kiln_tree_root(tree), "pointer", "ij", four, 0);
+ *   const kiln_snode cell = kiln_tree_add(tree, block, "dense", "ij", four, 0);
+ *   const kiln_snode x = kiln_tree_field(tree, cell, f32);  // of 16 by 16
+ */
+
+typedef struct kiln_tree kiln_tree;
+/* An SNode of a tree, or a field. */
+typedef struct kiln_snode {
+  uint32_t number;
+} kiln_snode;
+
+/* NULL without memory. */
+KILN_EXPORT kiln_tree* kiln_tree_new(void);
+/* Programs that use the tree keep its memory. NULL is allowed. */
+KILN_EXPORT void kiln_tree_free(kiln_tree* tree);
+
+KILN_EXPORT kiln_snode kiln_tree_root(const kiln_tree* tree);
+/* A new SNode below `parent`. `kind`: "dense", "pointer", "bitmasked", or "dynamic", a list of one
+ * axis. `axes`: a letter for each, "i" to "l" and on; `extents` has one number for each. `chunk`:
+ * the cells of a list that get memory at once; 0: a default. The tree keeps its first mistake, and
+ * returns the root: kiln_tree_finish has the mistake. */
+KILN_EXPORT kiln_snode kiln_tree_add(kiln_tree* tree, kiln_snode parent, const char* kind,
+                                     const char* axes, const uint64_t* extents, uint32_t chunk);
+/* A field in the cells of `parent`. */
+KILN_EXPORT kiln_snode kiln_tree_field(kiln_tree* tree, kiln_snode parent, kiln_value_type element);
+/* Lays the tree out, and allocates its root. All that uses the tree does so first, too; then it can
+ * no longer grow. KILN_INVALID_ARGUMENT names the SNode that is wrong, KILN_RESOURCE_EXHAUSTED the
+ * memory that the system refuses. */
+KILN_EXPORT kiln_status kiln_tree_finish(kiln_tree* tree);
+
+/* The extents of a field. KILN_INVALID_ARGUMENT unless it has `axes` of them. */
+KILN_EXPORT kiln_status kiln_tree_shape(kiln_tree* tree, kiln_snode field, uint64_t* shape,
+                                        size_t axes);
+/* One element, as memory of its type; one that is not active reads as zeros, and is activated by a
+ * write. KILN_OUT_OF_RANGE for an index beyond its axis. */
+KILN_EXPORT kiln_status kiln_tree_read(kiln_tree* tree, kiln_snode field, const int64_t* indices,
+                                       void* element);
+KILN_EXPORT kiln_status kiln_tree_write(kiln_tree* tree, kiln_snode field, const int64_t* indices,
+                                        const void* element);
+/* All elements, in C order; writing activates them. */
+KILN_EXPORT kiln_status kiln_tree_read_all(kiln_tree* tree, kiln_snode field, void* elements);
+KILN_EXPORT kiln_status kiln_tree_write_all(kiln_tree* tree, kiln_snode field,
+                                            const void* elements);
+/* The number of active cells of an SNode; and makes them, and all below them, inactive. Both are
+ * KILN_INVALID_ARGUMENT for a tree without sparse SNodes. */
+KILN_EXPORT kiln_status kiln_tree_count(kiln_tree* tree, kiln_snode snode, uint64_t* cells);
+KILN_EXPORT kiln_status kiln_tree_deactivate(kiln_tree* tree, kiln_snode snode);
+
 /* ---- Traces ------------------------------------------------------------------------------------
  */
 
@@ -99,10 +157,11 @@ KILN_EXPORT void kiln_trace_free(kiln_trace* trace);
 KILN_EXPORT void kiln_trace_place(kiln_trace* trace, const char* file, int line);
 
 /* Parameters: a value; an array in C order, whose shape the launch gives; a field, which becomes a
- * parameter when it is first used. */
+ * parameter when it is first used; a field or SNode of a tree, likewise. */
 KILN_EXPORT kiln_input kiln_trace_value(kiln_trace* trace, kiln_value_type type);
 KILN_EXPORT kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes);
 KILN_EXPORT kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field);
+KILN_EXPORT kiln_input kiln_trace_snode(kiln_trace* trace, kiln_tree* tree, kiln_snode snode);
 
 /* Values. Ops have the names of the language's: "add", "cmp_lt", "sqrt"; `result` is the type to
  * which the result is converted. */
@@ -135,6 +194,12 @@ KILN_EXPORT void kiln_trace_store(kiln_trace* trace, kiln_node address, kiln_nod
 /* "atomic_add", …; returns what was there before. */
 KILN_EXPORT kiln_node kiln_trace_atomic(kiln_trace* trace, const char* op, kiln_node address,
                                         kiln_node value);
+
+/* What kernels do with cells of SNodes: "activate" and "deactivate", which have no value;
+ * "is_active"; of lists, "append", the number of the new cell, or -1 in a full list, and "length".
+ * Indices count cells of the SNode. Those of lists name the list, but for "activate". */
+KILN_EXPORT kiln_node kiln_trace_cells(kiln_trace* trace, const char* op, kiln_input snode,
+                                       const kiln_node* indices, size_t count);
 
 /* Control. kiln_trace_end closes what a begin opened. Bounds are from and to of each axis;
  * outermost loops are parallel unless `serial`. A choice has a value: each of its branches yields

@@ -63,6 +63,9 @@ class Trace {
     return kiln_trace_array(trace_, element, static_cast<int>(axes));
   }
   ParamId UseField(const ::kiln_dense* field) { return kiln_trace_field(trace_, field); }
+  ParamId UseSNode(::kiln_tree* tree, ::kiln_snode snode) {
+    return kiln_trace_snode(trace_, tree, snode);
+  }
 
   // --- Values. All return a node of no value after a mistake.
   NodeNumber Float(double value, kiln_dtype scalar) {
@@ -103,6 +106,11 @@ class Trace {
   void Store(NodeNumber address, NodeNumber value) { kiln_trace_store(trace_, address, value); }
   NodeNumber Atomic(const char* op, NodeNumber address, NodeNumber value) {
     return kiln_trace_atomic(trace_, op, address, value);
+  }
+
+  // Of cells of SNodes.
+  NodeNumber Cells(const char* op, ParamId snode, const std::vector<NodeNumber>& indices) {
+    return kiln_trace_cells(trace_, op, snode, indices.data(), indices.size());
   }
 
   // --- Control. Each Begin is closed by End.
