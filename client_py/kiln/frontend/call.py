@@ -346,7 +346,8 @@ def _wrong_call(func, args, error):
     name = getattr(func, "__name__", type(func).__name__)
     if _is_library(func) and any(isinstance(a, Expr) for a in args):
         return _wrong_library_call(name, _library(func), error)
-    reason = _reason(func, error)
+    # From Python 3.13 on, its errors give the advice that `near` gives here.
+    reason = _reason(func, error).partition(". Did you mean ")[0]
     advice = ""
     wrong = _unexpected_keyword(reason)
     if wrong:
