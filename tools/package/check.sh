@@ -237,7 +237,7 @@ else
 fi
 mkdir "$work/wheels"
 "$root/tools/package.sh" wheel "$work/wheels" "${chroots[@]:1}" >/dev/null
-for wheel in "$work"/wheels/kiln_lang-*.whl; do limit "$wheel" 10; done
+for wheel in "$work"/wheels/kiln_lang-*.whl; do limit "$wheel" 11; done
 limit "$work"/wheels/kiln_lang_compiler-*.whl 35
 cp "$root/examples/mpm88.py" "$work/"
 write_programs
