@@ -147,6 +147,9 @@ NEVER_SEEN = {
     "field_cannot_use_its_places": "what passes the checks of places before it",
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "has_no_memory": "an ndarray gets its memory when it is made",
+    "shared_array_outside_loops": "of CUDA: cuda_simt_test.py",
+    "simt_operand_of_other_type": "of CUDA: cuda_simt_test.py",
+    "simt_operation_outside_kernels": "of CUDA: cuda_simt_test.py",
     "invalid_index_for": "what passes the checks before it",
 }
 

@@ -1600,8 +1600,15 @@ def get_addr(f: Any, indices: Any) -> Any:
         print(k())  # prints: 4
     """
 gles: Any
-def global_thread_idx(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `global_thread_idx` of a block's threads."""
+def global_thread_idx() -> Any:
+    """The number of the thread in its launch, an i32.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            out[i] = ti.simt.block.global_thread_idx()
+    """
 gpu: Any
 from . import graph as graph
 def grouped(x: Any) -> Iterator[Any]:

@@ -18,6 +18,7 @@ COMPARE: int
 MAX_SCALARISED: int  # kernels handle tensors of more elements in loops
 SCALARS: dict[str, int]  # "f32" -> proto.Scalar number
 NODES: dict[str, int]  # NodeKind spelling -> number
+SIMT_OPS: dict[str, tuple[int, int, list[int]]]  # "block.sync" -> number, result, operands (Scalar)
 SNODES: dict[str, "SNodeKind"]  # by name
 MAX_AXES: int  # of a tree: their numbers are below it
 MAX_TREE_DEPTH: int  # of SNodes above a place

@@ -26,6 +26,7 @@
 #include "common/artifact/target.h"
 #include "common/home/programs.h"
 #include "common/language/op_table.h"
+#include "common/language/simt_ops.h"
 #include "common/language/type.h"
 #include "common/wire/version.h"
 #include "kiln/proto/kernel.pb.h"
@@ -55,6 +56,14 @@ void BindTables(py::module_& m) {
   for (int scalar = kiln::proto::U1; scalar < kiln::proto::Scalar_ARRAYSIZE; ++scalar) {
     scalars[kiln::ScalarName(static_cast<kiln::Scalar>(scalar))] = scalar;
   }
+  py::dict simt_ops;
+  for (uint64_t number = 0; number < kiln::kNumSimtOps; ++number) {
+    const kiln::SimtFacts& facts = kiln::kSimtOps[number];
+    py::list operands;
+    for (int i = 0; i < facts.num_operands; ++i) operands.append(int{facts.operands[i]});
+    simt_ops[facts.name] = py::make_tuple(number, int{facts.result}, operands);
+  }
+  m.attr("SIMT_OPS") = simt_ops;
   m.attr("OPS") = ops;
   m.attr("OP_FACTS") = op_facts;
   m.attr("UNARY") = int{kiln::proto::FAMILY_UNARY};

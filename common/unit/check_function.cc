@@ -7,6 +7,7 @@
 #include "common/language/kernel_parts.h"
 #include "common/language/node_views.h"
 #include "common/language/op_table.h"
+#include "common/language/simt_ops.h"
 #include "common/layout/layout.h"
 #include "common/unit/check_unit.h"
 #include "common/unit/node_number.h"
@@ -339,6 +340,26 @@ class Checker {
   }
   absl::Status Check(LocalNode n) const {
     return n.operands().empty() ? absl::OkStatus() : CheckTypedAt(n.id(), 0, n.type());
+  }
+  absl::Status Check(SimtNode n) const {
+    const NodeId id = n.id();
+    if (n.operation() >= kNumSimtOps)
+      return Bad(id, "operation ", n.operation(), " does not exist");
+    const SimtFacts& facts = kSimtOps[n.operation()];
+    if (static_cast<int>(n.values().size()) != facts.num_operands) {
+      return Bad(id, n.values().size(), " operands");
+    }
+    for (int i = 0; i < facts.num_operands; ++i) {
+      RETURN_IF_ERROR(CheckTypedAt(id, i, ScalarId(facts.operands[i])));
+    }
+    if (facts.result != proto::SCALAR_NONE) return CheckResult(id, ScalarId(facts.result));
+    return n.type() ? Bad(id, "has no value") : absl::OkStatus();
+  }
+  absl::Status Check(SharedArrayNode n) const {
+    if (!types_[n.type()].IsTensor()) return Bad(n.id(), "is not a tensor");
+    // At the top of the kernel it would belong to no task.
+    const bool in_task = id_ != kKernelBody || !scopes_.empty();
+    return in_task ? absl::OkStatus() : Bad(n.id(), "outside a loop");
   }
   absl::Status Check(LoadNode n) const {
     RETURN_IF_ERROR(CheckAddressAt(n.id(), 0));

@@ -1,11 +1,24 @@
 """Errors of operations that GPUs have and CPUs do not."""
 
-from ..errors import TaichiCompilationError
+from ..errors import TaichiCompilationError, TaichiTypeError
 
 ROWS = {
     "shared_array_of_matrices": (
         TaichiCompilationError,
         "the elements of a shared array are scalars on the CPU, not {dtype}",
+    ),
+    "shared_array_outside_loops": (
+        TaichiCompilationError,
+        "ti.simt.block.SharedArray belongs to a block of threads: on CUDA it can only be made in a "
+        "loop",
+    ),
+    "simt_operand_of_other_type": (
+        TaichiTypeError,
+        "ti.simt.{operation}: argument {position} must be of type {wanted}, not {got}",
+    ),
+    "simt_operation_outside_kernels": (
+        TaichiCompilationError,
+        "ti.simt.{room}.{name} can only be called in a kernel",
     ),
     "shared_array_outside_kernels": (
         TaichiCompilationError,

@@ -91,11 +91,13 @@ def kind_of(value):
 
 class Ref(Expr):
     """An address. `level` is the parallel loop to which the memory is private: 0 is the kernel's
-    serial part; memory at GLOBAL is shared by all threads."""
+    serial part; memory at GLOBAL is shared by all threads, an array at BLOCK by those of a
+    block."""
 
     __slots__ = ("level",)
     __hash__ = object.__hash__
     GLOBAL = -1
+    BLOCK = -2
 
     def __init__(self, ctx, node, level, struct=None):
         self.ctx = ctx

@@ -318,6 +318,8 @@ class Transformer:
         if kind is Expr:
             pass
         elif kind is Ref:
+            if value.level == Ref.BLOCK and value.type.shape:
+                return value  # the name is that of the shared array itself
             value = ctx.value(value)
         elif kind in (int, float, bool):
             value = Expr(ctx, ctx.node(value))

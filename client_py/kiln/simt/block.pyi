@@ -6,8 +6,9 @@
 
 from typing import Any
 def SharedArray(shape: Any, dtype: Any) -> Any:
-    """Memory that the threads of a block share, initially zero. On the CPU, each iteration has its
-    own. Only in kernels.
+    """Memory that the threads of a block share. On CUDA it holds anything at first, and has to be
+    in a loop; all of a loop together have at most 48 KiB. On the CPU, each iteration has its own,
+    initially zero. Only in kernels.
 
     shape: an integer, or a tuple of one or two integers. dtype: the scalar type of the elements.
     Raises TaichiCompilationError for other arguments.
@@ -24,15 +25,58 @@ def SharedArray(shape: Any, dtype: Any) -> Any:
         print(k())  # prints: 6
     """
 from .. import global_thread_idx as global_thread_idx
-def mem_sync(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `mem_sync` of a block's threads."""
-def sync(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `sync` of a block's threads."""
-def sync_all_nonzero(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `sync_all_nonzero` of a block's threads."""
-def sync_any_nonzero(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `sync_any_nonzero` of a block's threads."""
-def sync_count_nonzero(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `sync_count_nonzero` of a block's threads."""
-def thread_idx(*_args: Any, **_options: Any) -> Any:
-    """Not on the CPU: `thread_idx` of a block's threads."""
+def mem_sync() -> Any:
+    """Orders accesses to memory among the threads of the block; it waits as `sync()` does.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            ti.simt.block.mem_sync()
+    """
+def sync() -> Any:
+    """Waits for all threads of the block, and orders their accesses to memory.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            ti.simt.block.sync()
+    """
+def sync_all_nonzero(predicate: Any) -> Any:
+    """`sync()`; 1 if `predicate`, an i32, is not 0 in all threads of the block, else 0.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            out[i] = ti.simt.block.sync_all_nonzero(i)
+    """
+def sync_any_nonzero(predicate: Any) -> Any:
+    """`sync()`; 1 if `predicate`, an i32, is not 0 in some thread of the block, else 0.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            out[i] = ti.simt.block.sync_any_nonzero(i)
+    """
+def sync_count_nonzero(predicate: Any) -> Any:
+    """`sync()`; the number of the block's threads whose `predicate`, an i32, is not 0.
+
+    @ti.kernel
+    def k(out: ti.types.ndarray()):
+        ti.loop_config(block_dim=64)
+        for i in range(64):
+            out[i] = ti.simt.block.sync_count_nonzero(i)
+    """
+def thread_idx() -> Any:
+    """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
+    i % block_dim.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.thread_idx()
+    """

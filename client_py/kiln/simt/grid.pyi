@@ -6,7 +6,8 @@
 
 from typing import Any
 def memfence() -> Any:
-    """Orders memory accesses between blocks. On the CPU it does nothing.
+    """Orders a thread's accesses to memory for the threads of all blocks. On the CPU it does
+    nothing.
 
     Example::
 

@@ -22,6 +22,15 @@ mlir::LogicalResult CheckRandom(ir::KernelOp kernel) {
   return mlir::failure(found.wasInterrupted());
 }
 
+// What other threads hand over has no derivative here.
+mlir::LogicalResult CheckSimt(ir::KernelOp kernel) {
+  const auto found = kernel.walk([](ir::SimtOp op) {
+    op.emitError("ti.simt operations have no derivatives (ti.simt." + op.getSpelling() + ")");
+    return mlir::WalkResult::interrupt();
+  });
+  return mlir::failure(found.wasInterrupted());
+}
+
 // Addresses of no known storage, through which derivatives would be lost.
 mlir::LogicalResult CheckAddresses(ir::KernelOp kernel) {
   const auto found = kernel.walk([](mlir::Operation* op) {
@@ -56,6 +65,7 @@ struct DifferentiatePass : mlir::PassWrapper<DifferentiatePass, mlir::OperationP
     }
     const std::optional<llvm::ArrayRef<int64_t>> companions = kernel.getCompanions();
     if (!companions) return;
+    if (mlir::failed(CheckSimt(kernel))) return signalPassFailure();
     if (mlir::failed(CheckAddresses(kernel))) return signalPassFailure();
     if (kernel.getForward()) {
       if (mlir::failed(Forward(kernel, *companions))) return signalPassFailure();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/artifact/cuda_payload.h"
 #include "common/artifact/target_proto.h"
+#include "common/language/simt_ops.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "server/compiler/codegen/codegen.h"
@@ -141,6 +142,40 @@ std::string Reports() {
       kiln.store %c, %p : !kiln.addr<i32>)"));
 }
 
+std::string TypeText(proto::Scalar scalar) { return scalar == proto::F32 ? "f32" : "i32"; }
+
+// All operations of ti.simt, with an array that the threads of a block share.
+std::string Simt() {
+  std::string body = R"(%pad = kiln.shared_array 64 : !kiln.addr<i32>
+      %mine = kiln.element %pad[%i] : !kiln.addr<i32>
+      kiln.store %v, %mine : !kiln.addr<i32>
+      %f = arith.bitcast %v : i32 to f32
+      %o = kiln.atomic addi %v, %mine : !kiln.addr<i32>)";
+  int next = 0;
+  for (const SimtFacts& op : kSimtOps) {
+    std::string values, types;
+    for (int i = 0; i < op.num_operands; ++i) {
+      absl::StrAppend(&values, i == 0 ? "" : ", ", op.operands[i] == proto::F32 ? "%f" : "%v");
+      absl::StrAppend(&types, i == 0 ? "" : ", ", TypeText(op.operands[i]));
+    }
+    absl::StrAppend(&body, "\n");
+    const bool has_value = op.result != proto::SCALAR_NONE;
+    const std::string result = absl::StrCat("%s", next++);
+    if (has_value) absl::StrAppend(&body, result, " = ");
+    absl::StrAppend(&body, "kiln.simt \"", op.name, "\"(", values, ") : (", types, ") -> ",
+                    has_value ? TypeText(op.result) : "()");
+    if (!has_value) continue;
+    const std::string number = op.result == proto::F32 ? result + "i" : result;
+    if (op.result == proto::F32) {
+      absl::StrAppend(&body, "\n", number, " = arith.bitcast ", result, " : f32 to i32");
+    }
+    absl::StrAppend(&body, "\nkiln.store ", number, ", %mine : !kiln.addr<i32>");
+  }
+  absl::StrAppend(&body, "\n%l = kiln.load %mine : !kiln.addr<i32>",
+                  "\nkiln.store %l, %p : !kiln.addr<i32>");
+  return Kernel("i32", Range("i32", body));
+}
+
 std::string Serial() {
   return Kernel("i32", R"(kiln.task.serial "s" {
     %v = kiln.argument 2 : i32
@@ -174,6 +209,7 @@ std::vector<Family> Families() {
           {"random f64", Random("f64")},
           {"random i32", Random("i32")},
           {"random i64", Random("i64")},
+          {"threads of a block", Simt()},
           {"reports and functions", Reports()},
           {"serial", Serial()}};
 }
@@ -232,6 +268,30 @@ TEST(CudaTargetTest, AtomicsAreInstructionsWhereThereAreSome) {
   EXPECT_THAT(ptx("maxui", "i64"), HasSubstr("atom.global.max.u64"));
   EXPECT_THAT(ptx("minf", "f32"), HasSubstr("atom.global.cas.b32"));
   EXPECT_THAT(ptx("mulf", "f64"), HasSubstr("atom.global.cas.b64"));
+}
+
+TEST(CudaTargetTest, OperationsOfThreadsAreInstructions) {
+  const auto made = Compile(Simt(), Target::CudaPtx(75));
+  ASSERT_TRUE(made.ok()) << made.status();
+  for (const char* text : {".shared .align 16 .b8", "bar.sync",       "barrier0.and",
+                           "barrier0.or",           "barrier0.popc",  "membar.gl",
+                           "vote.sync.all",         "vote.sync.any",  "vote.sync.uni",
+                           "vote.sync.ballot",      "shfl.sync.idx",  "shfl.sync.up",
+                           "shfl.sync.down",        "shfl.sync.bfly", "match.any.sync",
+                           "match.all.sync",        "activemask",     "bar.warp.sync",
+                           "atom.shared.add.u32",   "st.shared"}) {
+    EXPECT_THAT(made->ptx, HasSubstr(text));
+  }
+  // Nothing moves out of order, and nothing is left out.
+  EXPECT_THAT(made->ptx, Not(HasSubstr(".local")));
+}
+
+TEST(CudaTargetTest, SharedArraysFitABlock) {
+  const auto made = Compile(Kernel("i32", Range("i32", R"(
+      %pad = kiln.shared_array 16384 : !kiln.addr<i32>
+      kiln.store %v, %pad : !kiln.addr<i32>)")),
+                            Target::Cuda(90));
+  EXPECT_THAT(made.status().ToString(), HasSubstr("65536 bytes of shared arrays in a loop"));
 }
 
 TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {

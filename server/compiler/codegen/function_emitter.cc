@@ -113,10 +113,10 @@ void FunctionEmitter::EmitOp(mlir::Operation& op) {
   llvm::TypeSwitch<mlir::Operation*>(&op)
       .Case<ir::IfOp, ir::InsideOp, ir::ForOp, ir::LoopOp, ir::CallOp, ir::PrintOp, ir::AssertOp,
             ir::RandomOp, ir::GlobalOp, ir::ComponentOp, ir::ElementOp, ir::AddressOfOp,
-            ir::LocalOp, ir::LocalArrayOp, ir::TemporaryOp, ir::LoadOp, ir::StoreOp, ir::ZeroOp,
-            ir::AtomicOp, ir::UpdateOp, ir::TapePushOp, ir::TapeTopOp, ir::TapePopOp,
-            ir::TapeSlotOp, ir::ArgumentOp, ir::ResultOp, ir::ExtentOp, ir::OuterExtentOp>(
-          [&](auto known) { Emit(known); })
+            ir::LocalOp, ir::LocalArrayOp, ir::SharedArrayOp, ir::SimtOp, ir::TemporaryOp,
+            ir::LoadOp, ir::StoreOp, ir::ZeroOp, ir::AtomicOp, ir::UpdateOp, ir::TapePushOp,
+            ir::TapeTopOp, ir::TapePopOp, ir::TapeSlotOp, ir::ArgumentOp, ir::ResultOp,
+            ir::ExtentOp, ir::OuterExtentOp>([&](auto known) { Emit(known); })
       .Case([&](ir::ActivateOp o) { trees_.Activate(o); })
       .Case([&](ir::DeactivateOp o) { trees_.Deactivate(o); })
       .Case([&](ir::IsActiveOp o) { Map(o, trees_.IsActive(o)); })
@@ -289,6 +289,15 @@ void FunctionEmitter::DrawFor(int task, mlir::Region& body) {
 void FunctionEmitter::StartRandom(Value* index) {
   iteration_ = index;
   if (random_ != nullptr) state_->target->StartRandom(*this, random_, task_, index);
+}
+
+void FunctionEmitter::Emit(ir::SimtOp op) {
+  Value* result = nullptr;
+  const llvm::StringRef name = op.getSpelling();
+  const bool is_there = state_->target->EmitSimt(*this, name, ValuesOf(op.getValues()), &result);
+  if (!is_there && state_->unsupported.empty()) state_->unsupported = ("ti.simt." + name).str();
+  if (!op.getResult()) return;
+  Map(op.getResult(), is_there ? result : llvm::PoisonValue::get(TypeOf(op.getResult())));
 }
 
 void FunctionEmitter::Emit(ir::RandomOp op) {

@@ -110,6 +110,7 @@ class FunctionEmitter {
   // Makes a stream if `body`, of task number `task`, draws random numbers. Each iteration then
   // calls StartRandom with its index.
   void DrawFor(int task, mlir::Region& body);
+  bool parallel() const { return parallel_; }
   bool draws() const { return random_ != nullptr; }
   void StartRandom(llvm::Value* index);
   // The number of the iteration, by the last StartRandom; null in functions, and before.
@@ -207,6 +208,7 @@ class FunctionEmitter {
   void Emit(ir::PrintOp op);
   void Emit(ir::AssertOp op);
   void Emit(ir::RandomOp op);
+  void Emit(ir::SimtOp op);
   void EmitReport(mlir::Operation& op, int64_t node, mlir::ValueRange values,
                   std::optional<llvm::ArrayRef<int64_t>> counts, codegen::Report report);
   void CopyToSlots(mlir::Value array, int64_t count, llvm::Value* slots);
@@ -224,6 +226,7 @@ class FunctionEmitter {
   void Emit(ir::AddressOfOp op);
   void Emit(ir::LocalOp op);
   void Emit(ir::LocalArrayOp op);
+  void Emit(ir::SharedArrayOp op);
   void Emit(ir::TemporaryOp op);
   // Of so many records.
   llvm::Value* TapeBytes(mlir::Value count, int64_t bytes);

@@ -252,6 +252,17 @@ void FunctionEmitter::Emit(ir::LocalArrayOp op) {
   addresses_[op] = {Alloca(element, op.getCount()), kLocal};
 }
 
+// Shared arrays overlap no memory of an argument, as temporaries do not.
+void FunctionEmitter::Emit(ir::SharedArrayOp op) {
+  llvm::Type* element = MemoryType(op.getType().getPointee(), b_.getContext());
+  Value* array = state_->target->AllocateShared(state_, element, op.getCount());
+  if (array == nullptr) {
+    if (state_->unsupported.empty()) state_->unsupported = "ti.simt.block.SharedArray";
+    array = llvm::PoisonValue::get(b_.getPtrTy());
+  }
+  addresses_[op] = {array, AliasScopes::kTemporaries};
+}
+
 FunctionEmitter::Address FunctionEmitter::Global(ir::GlobalOp op) {
   const int storage = static_cast<int>(op.getStorage());
   mlir::Attribute attribute = state_->storages[storage];

@@ -16,6 +16,7 @@
 #include "common/artifact/target.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 // No header of MLIR or protobuf, and of LLVM only small ones: few files that include this one need
 // more.
@@ -100,6 +101,20 @@ class Target {
   // Memory of the calling thread for `count` values. `entry` is in the function's first block.
   virtual llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
                                      int64_t count) const = 0;
+
+  // Memory of a block of threads for `count` values, a pointer. Null: the target has no blocks.
+  virtual llvm::Value* AllocateShared(KernelState* /*state*/, llvm::Type* /*type*/,
+                                      int64_t /*count*/) const {
+    return nullptr;
+  }
+
+  // --- Threads of a GPU
+  // Emits a row of kSimtOps (common/language/simt_ops.h) by its name, and sets `result` if it has
+  // one. False: the target has no such operation.
+  virtual bool EmitSimt(FunctionEmitter& /*f*/, llvm::StringRef /*name*/,
+                        llvm::ArrayRef<llvm::Value*> /*operands*/, llvm::Value** /*result*/) const {
+    return false;
+  }
 
   // --- Atomics
   // Updates the scalar at `pointer` by one instruction or a few, and returns what was there. Null:

@@ -76,6 +76,11 @@ Effects Of(ir::TapePushOp) { return Only(kTapes | kFails); }
 Effects Of(ir::TapeTopOp) { return Only(kTapes); }
 Effects Of(ir::TapePopOp) { return Only(kTapes); }
 
+// Barriers and fences order all memory, and values come from other threads: like a call of unknown
+// code.
+Effects Of(ir::SimtOp) { return Only(kTouchesMemory | kCalls); }
+// Other threads may write to it, so it is none of the memories that passes tell apart.
+Effects Of(ir::SharedArrayOp) { return {}; }
 Effects Of(ir::RandomOp) { return Only(kDraws); }
 Effects Of(ir::ResultOp) { return Only(kReports); }
 Effects Of(ir::PrintOp op) { return Reporting(op.getValues(), kReports); }

@@ -65,6 +65,8 @@ kiln.kernel @structured
   %number = kiln.append 2 []
   %number_of = kiln.address_of %array : <f32>
   %random = kiln.random : f32
+  %shared = kiln.shared_array 8 : <f32>
+  %votes = kiln.simt "warp.ballot"(%length) : (i32) -> i32
   %constant = kiln.stop_gradient %random : f32
   %one = arith.constant 1 : i64
   %pushed = kiln.tape.push 3, %one x 8 : <i8>
@@ -185,6 +187,8 @@ TEST_F(EffectsTest, OfEachOp) {
       {"random", "draws"},
       {"result", "reports"},
       {"return", "leaves"},
+      {"shared_array", ""},
+      {"simt", "touches memory, calls"},
       {"stop_gradient", ""},
       {"store", "writes 1"},
       {"tape.pop", "tapes"},
@@ -224,7 +228,7 @@ TEST_F(EffectsTest, MlirKnowsTheSame) {
     auto interface = llvm::dyn_cast<mlir::MemoryEffectOpInterface>(op);
     if (!interface || op->getNumRegions() > 0) return;
     const Effects effects = EffectsOf(op);
-    const bool allocates = llvm::isa<ir::LocalOp, ir::LocalArrayOp>(op);
+    const bool allocates = llvm::isa<ir::LocalOp, ir::LocalArrayOp, ir::SharedArrayOp>(op);
     EXPECT_EQ(mlir::isMemoryEffectFree(op), Describe(effects).empty() && !allocates)
         << op->getName().getStringRef().str();
     EXPECT_EQ(interface.hasEffect<mlir::MemoryEffects::Read>(),

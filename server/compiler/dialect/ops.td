@@ -468,6 +468,24 @@ def Kiln_RandomOp : Kiln_MemoryOp<"random"> {
   let assemblyFormat = "attr-dict `:` type($value)";
 }
 
+def Kiln_SimtOp : Kiln_Op<"simt"> {
+  let summary = "an operation of the threads of a GPU (common/language/simt_ops.h)";
+  let description = [{
+    Other threads' accesses come before and after it, and it stays where it is: no pass moves,
+    repeats or removes it, nor accesses to shared memory across it.
+  }];
+  let arguments = (ins StrAttr:$spelling, Variadic<Kiln_Scalar>:$values);
+  let results = (outs Optional<Kiln_Scalar>:$result);
+  let assemblyFormat = "$spelling `(` $values `)` attr-dict `:` functional-type($values, $result)";
+}
+
+def Kiln_SharedArrayOp : Kiln_Op<"shared_array"> {
+  let summary = "memory of a block of threads for `count` scalars of one type, unset; of the first";
+  let arguments = (ins I64Attr:$count);
+  let results = (outs Res<Kiln_Addr, "", [MemAlloc]>:$address);
+  let assemblyFormat = "$count attr-dict `:` type($address)";
+}
+
 def Kiln_PrintOp : Kiln_Op<"print"> {
   let summary = "sends (node id, values) to the client; of an address as many scalars as `counts` says";
   let arguments = (ins I64Attr:$node, Variadic<Kiln_ScalarOrAddr>:$values,

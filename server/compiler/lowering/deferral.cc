@@ -15,6 +15,7 @@ bool WritesMemory(const proto::Node& node) {
     case proto::STORE:
     case proto::ATOMIC:
     case proto::CALL:
+    case proto::SIMT:  // other threads write before a barrier ends
     case proto::SNODE_APPEND:
     case proto::SNODE_DEACTIVATE:
       return true;

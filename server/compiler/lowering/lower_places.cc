@@ -77,6 +77,17 @@ void Lower(LoweringContext& c, LocalNode node) {
   }
 }
 
+void Lower(LoweringContext& c, SharedArrayNode node) {
+  Root* root = c.NewRoot(node.type());
+  const Type& type = c.types[node.type()];
+  const uint64_t count = type.NumElements();
+  root->cells.resize(count);
+  root->arrays.push_back(
+      {0, count,
+       c.Create<ir::SharedArrayOp>(c.AddressTypeOf(type.scalar), static_cast<int64_t>(count))});
+  c.places[node.id()] = {root, 0, count, {}};
+}
+
 void Lower(LoweringContext& c, ElementNode node) {
   Place place = c.places[node.base()];
   const Index at = LinearIndex(c, node.indices(), c.TypeOf(node.base()).shape);

@@ -11,6 +11,7 @@ void FindDynamicLocals(LoweringContext& c, const std::vector<NodeId>& nodes);
 
 // Each sets the node's place.
 void Lower(LoweringContext& c, LocalNode node);
+void Lower(LoweringContext& c, SharedArrayNode node);
 void Lower(LoweringContext& c, ElementNode node);
 void Lower(LoweringContext& c, MemberNode node);
 void Lower(LoweringContext& c, GlobalNode node);

@@ -1,5 +1,6 @@
 #include "server/compiler/lowering/lower_values.h"
 
+#include "common/language/simt_ops.h"
 #include "server/compiler/lowering/arrays.h"
 #include "server/compiler/lowering/extents.h"
 #include "server/compiler/lowering/large_tensors.h"
@@ -116,6 +117,16 @@ Scalars Lower(LoweringContext& c, ExtractNode node) {
 
 Scalars Lower(LoweringContext& c, RandomNode node) {
   return {c.Create<ir::RandomOp>(c.ValueTypeOf(c.ScalarOf(node.id())))};
+}
+
+Scalars Lower(LoweringContext& c, SimtNode node) {
+  const SimtFacts& facts = kSimtOps[node.operation()];
+  llvm::SmallVector<mlir::Value, 3> values;
+  for (NodeId value : node.values()) values.push_back(c.values[value][0]);
+  const bool has_value = facts.result != proto::SCALAR_NONE;
+  const mlir::Type type = has_value ? c.ValueTypeOf(facts.result) : mlir::Type();
+  auto op = c.Create<ir::SimtOp>(type, c.b.getStringAttr(facts.name), values);
+  return has_value ? Scalars{op.getResult()} : Scalars{};
 }
 
 Scalars Lower(LoweringContext& c, ShapeNode node) {

@@ -22,6 +22,7 @@ Scalars Lower(LoweringContext& c, MakeStructNode node);
 Scalars Lower(LoweringContext& c, ExtractNode node);
 Scalars Lower(LoweringContext& c, GetMemberNode node);
 Scalars Lower(LoweringContext& c, RandomNode node);
+Scalars Lower(LoweringContext& c, SimtNode node);
 Scalars Lower(LoweringContext& c, ShapeNode node);
 
 // Hints of ranges and gradients: the value itself.

@@ -1,5 +1,5 @@
-"""`ti.simt`: cooperation between threads of a GPU. On the CPU an iteration has its own shared
-arrays, fences do nothing, and any other operation raises an error that names it."""
+"""`ti.simt`: cooperation between threads of a GPU, on CUDA. On the CPU an iteration has its own
+shared arrays, fences do nothing, and any other operation raises an error that names it."""
 
 from . import block, grid, subgroup, warp
 

@@ -1,23 +1,101 @@
 """`ti.simt.block`: memory shared by the threads of a block, and barriers."""
 
-from ... import active
+from ... import _native, active, runtime
 from ... import types as ti_types
 from ...diagnostics import say
 from ...frontend.expr import Ref
-from .absent import operation
+from .operations import simt
 
-sync = operation("block", "sync")
-sync_all_nonzero = operation("block", "sync_all_nonzero")
-sync_any_nonzero = operation("block", "sync_any_nonzero")
-sync_count_nonzero = operation("block", "sync_count_nonzero")
-mem_sync = operation("block", "mem_sync")
-thread_idx = operation("block", "thread_idx")
-global_thread_idx = operation("block", "global_thread_idx")
+
+def sync():
+    """Waits for all threads of the block, and orders their accesses to memory.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                ti.simt.block.sync()
+    """
+    simt("block", "sync")
+
+
+def sync_all_nonzero(predicate):
+    """`sync()`; 1 if `predicate`, an i32, is not 0 in all threads of the block, else 0.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_all_nonzero(i)
+    """
+    return simt("block", "sync_all_nonzero", predicate)
+
+
+def sync_any_nonzero(predicate):
+    """`sync()`; 1 if `predicate`, an i32, is not 0 in some thread of the block, else 0.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_any_nonzero(i)
+    """
+    return simt("block", "sync_any_nonzero", predicate)
+
+
+def sync_count_nonzero(predicate):
+    """`sync()`; the number of the block's threads whose `predicate`, an i32, is not 0.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_count_nonzero(i)
+    """
+    return simt("block", "sync_count_nonzero", predicate)
+
+
+def mem_sync():
+    """Orders accesses to memory among the threads of the block; it waits as `sync()` does.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                ti.simt.block.mem_sync()
+    """
+    simt("block", "mem_sync")
+
+
+def thread_idx():
+    """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
+    i % block_dim.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.thread_idx()
+    """
+    return simt("block", "thread_idx")
+
+
+def global_thread_idx():
+    """The number of the thread in its launch, an i32.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.global_thread_idx()
+    """
+    return simt("block", "global_thread_idx")
 
 
 def SharedArray(shape, dtype):
-    """Memory that the threads of a block share, initially zero. On the CPU, each iteration has its
-    own. Only in kernels.
+    """Memory that the threads of a block share. On CUDA it holds anything at first, and has to be
+    in a loop; all of a loop together have at most 48 KiB. On the CPU, each iteration has its own,
+    initially zero. Only in kernels.
 
     shape: an integer, or a tuple of one or two integers. dtype: the scalar type of the elements.
     Raises TaichiCompilationError for other arguments.
@@ -42,6 +120,11 @@ def SharedArray(shape, dtype):
     if isinstance(dtype, ti_types.MatrixType):
         raise say.shared_array_of_matrices(dtype=dtype.to_string())
     element = ti_types.cook_dtype(dtype)
+    if runtime.cfg.arch == runtime.cuda:
+        if not ctx.depth:
+            raise say.shared_array_outside_loops()
+        node = ctx.builder.append(_native.NODES["shared_array"], ctx.type_id(element, extents))
+        return Ref(ctx, node, Ref.BLOCK)
     return Ref(ctx, ctx.builder.local(ctx.type_id(element, extents)), ctx.parallel)
 
 

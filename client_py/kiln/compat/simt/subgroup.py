@@ -1,6 +1,6 @@
 """Threads of a Vulkan subgroup: votes, reductions, scans and shuffles."""
 
-from .absent import operation
+from .operations import absent
 
 _NAMES = (
     "all_equal all_true any_true barrier broadcast broadcast_first elect exclusive_add "
@@ -9,7 +9,7 @@ _NAMES = (
     "inclusive_xor invocation_id memory_barrier reduce_add reduce_and reduce_max reduce_min "
     "reduce_mul reduce_or reduce_xor shuffle shuffle_down shuffle_up shuffle_xor"
 ).split()
-globals().update({name: operation("subgroup", name) for name in _NAMES})
+globals().update({name: absent("subgroup", name) for name in _NAMES})
 
 __all__ = list(_NAMES)
 

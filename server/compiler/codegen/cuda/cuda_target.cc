@@ -14,6 +14,7 @@
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
+#include "server/compiler/codegen/cuda/simt.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/random_streams.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -125,6 +126,10 @@ Value* CudaTarget::LaunchFieldIn(FunctionEmitter& f, LaunchField field) const {
 
 void CudaTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
                                proto::Task* task) const {
+  if (SharedBytes(op) > kMostSharedBytes && state->unsupported.empty()) {
+    state->unsupported = absl::StrCat(
+        SharedBytes(op), " bytes of shared arrays in a loop (at most ", kMostSharedBytes, ")");
+  }
   cuda::EmitRangeTask(state, op, number, task);
 }
 
@@ -136,6 +141,10 @@ void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp /*op*/, int 
 Value* CudaTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
                                  int64_t count) const {
   return entry.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
+}
+
+Value* CudaTarget::AllocateShared(KernelState* state, llvm::Type* type, int64_t count) const {
+  return cuda::AllocateShared(state, type, count);
 }
 
 // --- Operations --------------------------------------------------------------------------
@@ -163,6 +172,15 @@ Value* CudaTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                               llvm::ArrayRef<Value*> v) const {
   const llvm::StringRef name = LibdeviceName(op);
   return name.empty() ? nullptr : CallLibdevice(b, name, v);
+}
+
+bool CudaTarget::EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<Value*> operands,
+                          Value** result) const {
+  // One thread alone has no warp to vote with.
+  if (!f.parallel() && name.starts_with("warp.") && f.state().unsupported.empty()) {
+    f.state().unsupported = absl::StrCat("ti.simt.", name.str(), " outside of a parallel loop");
+  }
+  return cuda::EmitSimt(f, name, operands, result);
 }
 
 void CudaTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t node, int64_t count,
@@ -213,6 +231,7 @@ Value* CudaTarget::EmitRandom(FunctionEmitter& f, Value* stream, llvm::Type* typ
 // --- From LLVM IR to an entry --------------------------------------------------------------
 
 absl::Status CudaTarget::Optimize(llvm::Module& module, llvm::ArrayRef<std::string> exported) {
+  MarkConvergent(module);
   RETURN_IF_ERROR(machine_->LinkLibraries(module, exported));
   machine_->Optimize(module);
   return absl::OkStatus();

@@ -36,6 +36,10 @@ class CudaTarget final : public codegen::Target {
   llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
                              int64_t count) const override;
 
+  llvm::Value* AllocateShared(KernelState* state, llvm::Type* type, int64_t count) const override;
+  bool EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> operands,
+                llvm::Value** result) const override;
+
   llvm::Value* EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, llvm::Value* pointer,
                           llvm::Value* value) const override;
   bool AddsFloatsInPairs() const override { return false; }
