@@ -85,7 +85,7 @@ def many_circles(ti, window):
 
 @case
 def many_clear_circles(ti, window):
-    """Circles of all sizes and colours that show what is below; some are outside, some not finite."""
+    """Clear circles of all sizes and colours; some are outside, some not finite."""
     random = np.random.default_rng(3).random((20100, 7)).astype(np.float32)
     centers = random[:, :2] * 1.4 - 0.2
     centers[::50, 0], centers[1::50, 1] = np.nan, np.inf
@@ -175,8 +175,8 @@ def many_particles(ti, window):
 
 @case
 def many_particles_in_a_mesh(ti, window):
-    """Particles before and behind a surface, of sizes, colours and with lamps of their own; some are
-    behind the camera, some not finite."""
+    """Particles before and behind a surface, of their own sizes and colours; some are behind the
+    camera, some not finite."""
     random = np.random.default_rng(4).random((20100, 7)).astype(np.float32)
     centers = (random[:, :3] - 0.5) * [1.5, 1, 6]
     centers[::50] = np.nan
