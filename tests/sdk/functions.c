@@ -71,6 +71,25 @@ void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                             const uint64_t* shape, size_t axes);
 kiln_status kiln_program_run(kiln_program* program);
 uint64_t kiln_program_result(const kiln_program* program, size_t index);
+kiln_tree* kiln_tree_new(void);
+void kiln_tree_free(kiln_tree* tree);
+kiln_snode kiln_tree_root(const kiln_tree* tree);
+kiln_snode kiln_tree_add(kiln_tree* tree, kiln_snode parent, const char* kind, const char* axes,
+                         const uint64_t* extents, uint32_t chunk);
+kiln_snode kiln_tree_field(kiln_tree* tree, kiln_snode parent, kiln_value_type element);
+kiln_status kiln_tree_finish(kiln_tree* tree);
+kiln_status kiln_tree_shape(kiln_tree* tree, kiln_snode field, uint64_t* shape, size_t axes);
+kiln_status kiln_tree_read(kiln_tree* tree, kiln_snode field, const int64_t* indices,
+                           void* element);
+kiln_status kiln_tree_write(kiln_tree* tree, kiln_snode field, const int64_t* indices,
+                            const void* element);
+kiln_status kiln_tree_read_all(kiln_tree* tree, kiln_snode field, void* elements);
+kiln_status kiln_tree_write_all(kiln_tree* tree, kiln_snode field, const void* elements);
+kiln_status kiln_tree_count(kiln_tree* tree, kiln_snode snode, uint64_t* cells);
+kiln_status kiln_tree_deactivate(kiln_tree* tree, kiln_snode snode);
+kiln_input kiln_trace_snode(kiln_trace* trace, kiln_tree* tree, kiln_snode snode);
+kiln_node kiln_trace_cells(kiln_trace* trace, const char* op, kiln_input snode,
+                           const kiln_node* indices, size_t count);
 #else
 #include <kiln/kiln.h>
 const char* kiln_error(void);
