@@ -273,12 +273,12 @@ TEST(CudaTargetTest, AtomicsAreInstructionsWhereThereAreSome) {
 TEST(CudaTargetTest, OperationsOfThreadsAreInstructions) {
   const auto made = Compile(Simt(), Target::CudaPtx(75));
   ASSERT_TRUE(made.ok()) << made.status();
-  for (const char* text : {".shared .align 16 .b8", "bar.sync",       "barrier0.and",
-                           "barrier0.or",           "barrier0.popc",  "membar.gl",
-                           "vote.sync.all",         "vote.sync.any",  "vote.sync.uni",
-                           "vote.sync.ballot",      "shfl.sync.idx",  "shfl.sync.up",
-                           "shfl.sync.down",        "shfl.sync.bfly", "match.any.sync",
-                           "match.all.sync",        "activemask",     "bar.warp.sync",
+  for (const char* text : {".shared .align 16 .b8", "bar.sync",         "bar.red.and.pred",
+                           "bar.red.or.pred",       "bar.red.popc.u32", "membar.gl",
+                           "vote.sync.all",         "vote.sync.any",    "vote.sync.uni",
+                           "vote.sync.ballot",      "shfl.sync.idx",    "shfl.sync.up",
+                           "shfl.sync.down",        "shfl.sync.bfly",   "match.any.sync",
+                           "match.all.sync",        "activemask",       "bar.warp.sync",
                            "atom.shared.add.u32",   "st.shared"}) {
     EXPECT_THAT(made->ptx, HasSubstr(text));
   }
