@@ -27,6 +27,7 @@ LIBRARY = (
     "provided.py",
     "raster.py",
     "__init__.py",
+    "film.py",
     "linalg/",
     "profiler/",
     "tools/",
