@@ -88,7 +88,7 @@ class Model(Shape):
     # ---- one cell
 
     def exists(self, index, n):
-        """Whether a loop visits cell `index` of n."""
+        """Whether a loop visits cell `index` of n, and writes that activate nothing reach it."""
         return all(self.is_active(self.above(index, n, m), m) for m in self.paths[n])
 
     def is_active(self, index, n):
@@ -97,11 +97,6 @@ class Model(Shape):
             parent = self.nodes[n]["parent"]
             return self.slot(index, n) < self.length.get((n, self.above(index, n, parent)), 0)
         return kind not in SPARSE or index in self.active[n]
-
-    def has_memory(self, index, n):
-        """Whether a write without activation has an effect."""
-        path = [m for m in self.paths[n] if self.kind(m) in ("pointer", "dynamic")]
-        return all(self.is_active(self.above(index, n, m), m) for m in path)
 
     def activate(self, index, n):
         for m in self.paths[n]:
@@ -138,8 +133,8 @@ class Model(Shape):
         place = self.fields[field]["places"][component]
         if activate:
             self.activate(index, place)
-        elif not self.has_memory(index, place):
-            return
+        elif not self.exists(index, place):
+            return  # lost
         self.values[field, component, index] = self.wrapped(field, value)
 
     def wrapped(self, field, value):
