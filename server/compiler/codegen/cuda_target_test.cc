@@ -186,6 +186,20 @@ std::string Serial() {
   })");
 }
 
+// The sum of all elements.
+std::string Sums(const std::string& type, const char* zero, const char* kind) {
+  std::string text = Range(type, absl::StrCat("%s = arith.add", kind, " %x, %v : ", type));
+  const auto replace = [&text](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("(%i : i32)", absl::StrCat("(%i : i32, %x : ", type, ")"));
+  replace("kiln.continue\n}", absl::StrCat("kiln.continue %s : ", type, "\n} finish (%t = ", zero,
+                                           " : ", type, ") {\n%a = kiln.temporary 0 : ",
+                                           "!kiln.addr<", type, ">\n%o = kiln.atomic add", kind,
+                                           " %t, %a : !kiln.addr<", type, ">\nkiln.yield\n}"));
+  return Kernel(type, text);
+}
+
 std::vector<Family> Families() {
   const std::vector<const char*> ints = {"addi",  "subi",  "muli", "minsi", "maxsi",
                                          "minui", "maxui", "andi", "ori",   "xori"};
@@ -211,6 +225,9 @@ std::vector<Family> Families() {
           {"random i64", Random("i64")},
           {"threads of a block", Simt()},
           {"reports and functions", Reports()},
+          {"sums of f32", Sums("f32", "0.0", "f")},
+          {"sums of f64", Sums("f64", "0.0", "f")},
+          {"sums of i8", Sums("i8", "0", "i")},
           {"serial", Serial()}};
 }
 
@@ -292,6 +309,16 @@ TEST(CudaTargetTest, SharedArraysFitABlock) {
       kiln.store %v, %pad : !kiln.addr<i32>)")),
                             Target::Cuda(90));
   EXPECT_THAT(made.status().ToString(), HasSubstr("65536 bytes of shared arrays in a loop"));
+}
+
+TEST(CudaTargetTest, ASumEndsWithOneAtomicOfEachBlock) {
+  const auto made = Compile(Sums("f32", "0.0", "f"), Target::CudaPtx(75));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(made->ptx, HasSubstr("shfl.sync.down.b32"));
+  EXPECT_THAT(made->ptx, HasSubstr("bar.sync"));
+  const size_t first = made->ptx.find("atom.global.add.f32");
+  EXPECT_NE(first, std::string::npos) << made->ptx;
+  EXPECT_EQ(made->ptx.find("atom.global.add.f32", first + 1), std::string::npos);
 }
 
 TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {

@@ -184,6 +184,8 @@ class FunctionEmitter {
   }
   // Memory of the calling thread for `count` values.
   llvm::Value* Alloca(llvm::Type* type, int64_t count);
+  // The value that an atomic of `kind` stores where x is.
+  llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);
   // Tags an access to containers or lists of trees.
   void TagTables(llvm::Instruction* access) { state_->scopes.Tag(access, AliasScopes::kTables); }
 
@@ -280,7 +282,6 @@ class FunctionEmitter {
   // The atomic that is emitted together with `op`, in its own place (passes/pair_atomics.cc).
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
-  llvm::Value* Combine(ir::AtomicKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* ExchangeLoop(const Address& address, llvm::Type* word,
                             llvm::function_ref<llvm::Value*(llvm::Value*)> combine);
   llvm::Value* CompareExchangeLoop(const Address& address, ir::AtomicKind kind, llvm::Value* y);

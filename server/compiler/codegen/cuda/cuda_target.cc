@@ -15,6 +15,7 @@
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
 #include "server/compiler/codegen/cuda/simt.h"
+#include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/random_streams.h"
 #include "server/compiler/codegen/scalar_ops.h"

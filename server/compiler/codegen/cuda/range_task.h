@@ -11,9 +11,6 @@ namespace kiln::cuda {
 // codegen::Target::EmitRangeTask.
 void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task);
 
-// The number of the calling thread among all of the grid, as an i64.
-llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
-
 }  // namespace kiln::cuda
 
 #endif  // KILN_SERVER_COMPILER_CODEGEN_CUDA_RANGE_TASK_H_

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "server/compiler/codegen/cuda/range_task.h"
+#include "server/compiler/codegen/cuda/thread_loop.h"
 
 namespace kiln::cuda {
 namespace {

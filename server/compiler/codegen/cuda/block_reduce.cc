@@ -1,0 +1,113 @@
+#include "server/compiler/codegen/cuda/block_reduce.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/scalar_ops.h"
+
+namespace kiln::cuda {
+namespace {
+
+using llvm::Value;
+
+constexpr unsigned kWarp = 32, kMostWarps = 32, kShared = 3;  // kShared: LLVM's address space
+
+// What an atomic that subtracts takes in is a sum.
+ir::AtomicKind KindOfPartials(ir::AtomicKind kind) {
+  if (kind == ir::AtomicKind::subi) return ir::AtomicKind::addi;
+  return kind == ir::AtomicKind::subf ? ir::AtomicKind::addf : kind;
+}
+
+// The value of the lane `distance` above; of the last lanes, their own.
+Value* FromAbove(llvm::IRBuilder<>& b, Value* value, unsigned distance) {
+  const auto shuffle = [&](Value* word) -> Value* {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_down_i32, {},
+                             {b.getInt32(~0u), word, b.getInt32(distance), b.getInt32(kWarp - 1)});
+  };
+  llvm::Type* type = value->getType();
+  const unsigned bits = type->getPrimitiveSizeInBits();
+  Value* whole = b.CreateBitCast(value, b.getIntNTy(bits));
+  Value* taken;
+  if (bits <= 32) {
+    taken = b.CreateTrunc(shuffle(b.CreateZExt(whole, b.getInt32Ty())), b.getIntNTy(bits));
+  } else {
+    Value* low = shuffle(b.CreateTrunc(whole, b.getInt32Ty()));
+    Value* high = shuffle(b.CreateTrunc(b.CreateLShr(whole, 32), b.getInt32Ty()));
+    taken = b.CreateOr(b.CreateZExt(low, b.getInt64Ty()),
+                       b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
+  }
+  return b.CreateBitCast(taken, type);
+}
+
+}  // namespace
+
+std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTaskOp task) {
+  llvm::SmallVector<ir::AtomicKind, 4> kinds;
+  for (mlir::BlockArgument total : task.getFinish().front().getArguments()) {
+    if (!total.hasOneUse()) return std::nullopt;
+    auto atomic = llvm::dyn_cast<ir::AtomicOp>(*total.user_begin());
+    if (!atomic || atomic.getValue() != total || atomic.getPairOffset()) return std::nullopt;
+    kinds.push_back(KindOfPartials(atomic.getKind()));
+  }
+  return kinds;
+}
+
+llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
+                                                llvm::ArrayRef<ir::AtomicKind> kinds,
+                                                llvm::ArrayRef<llvm::PHINode*> values) {
+  llvm::IRBuilder<>& b = f.builder();
+  namespace I = llvm::Intrinsic;
+  llvm::SmallVector<Value*, 4> totals(values.begin(), values.end());
+  const auto reduce_warp = [&] {
+    for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {
+      for (auto [total, kind] : llvm::zip(totals, kinds)) {
+        total = f.Combine(kind, total, FromAbove(b, total, distance));
+      }
+    }
+  };
+  reduce_warp();
+  Value* thread = b.CreateIntrinsic(I::nvvm_read_ptx_sreg_tid_x, {}, {});
+  Value* lane = b.CreateAnd(thread, b.getInt32(kWarp - 1));
+  Value* warp = b.CreateLShr(thread, b.getInt32(5));
+  llvm::SmallVector<llvm::Type*, 4> types;
+  llvm::SmallVector<Value*, 4> shared;
+  for (mlir::Value accumulator : task.getAccumulators()) {
+    types.push_back(MemoryType(accumulator.getType(), b.getContext()));
+    auto* array = llvm::ArrayType::get(types.back(), kMostWarps);
+    shared.push_back(new llvm::GlobalVariable(*f.module(), array, /*isConstant=*/false,
+                                              llvm::GlobalValue::InternalLinkage,
+                                              llvm::UndefValue::get(array), "partials", nullptr,
+                                              llvm::GlobalValue::NotThreadLocal, kShared));
+  }
+  const auto slot = [&](size_t i, Value* number) {
+    return b.CreateInBoundsGEP(types[i], shared[i], number);
+  };
+  llvm::BasicBlock* first_lanes = f.NewBlock("first_lanes");
+  llvm::BasicBlock* all = f.NewBlock("block");
+  b.CreateCondBr(b.CreateIsNull(lane), first_lanes, all);
+  b.SetInsertPoint(first_lanes);
+  for (size_t i = 0; i < totals.size(); ++i) {
+    b.CreateStore(b.CreateZExtOrBitCast(totals[i], types[i]), slot(i, warp));
+  }
+  b.CreateBr(all);
+  b.SetInsertPoint(all);
+  b.CreateIntrinsic(I::nvvm_barrier0, {}, {});
+  llvm::BasicBlock* first_warp = f.NewBlock("first_warp");
+  b.CreateCondBr(b.CreateIsNull(warp), first_warp, f.return_block());
+  b.SetInsertPoint(first_warp);
+  // Lanes without a warp have the identities.
+  Value* warps =
+      b.CreateLShr(b.CreateIntrinsic(I::nvvm_read_ptx_sreg_ntid_x, {}, {}), b.getInt32(5));
+  Value* has_warp = b.CreateICmpULT(lane, warps);
+  Value* number = b.CreateSelect(has_warp, lane, b.getInt32(0));
+  for (size_t i = 0; i < totals.size(); ++i) {
+    Value* partial = b.CreateLoad(types[i], slot(i, number));
+    if (totals[i]->getType()->isIntegerTy(1)) partial = b.CreateIsNotNull(partial);
+    totals[i] = b.CreateSelect(has_warp, partial, LlvmConstant(task.getInits()[i], b.getContext()));
+  }
+  reduce_warp();
+  llvm::BasicBlock* first_thread = f.NewBlock("first_thread");
+  b.CreateCondBr(b.CreateIsNull(lane), first_thread, f.return_block());
+  b.SetInsertPoint(first_thread);
+  return totals;
+}
+
+}  // namespace kiln::cuda

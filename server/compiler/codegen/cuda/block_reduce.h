@@ -1,0 +1,25 @@
+// Sums and the like of all threads of a block, so that a task ends with one atomic for each block.
+// Private to this folder.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_BLOCK_REDUCE_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CUDA_BLOCK_REDUCE_H_
+
+#include <optional>
+
+#include "server/compiler/codegen/function_emitter.h"
+
+namespace kiln::cuda {
+
+// How the values of two threads become one, for each accumulator of the task; nothing if its finish
+// does more than take each into memory by one atomic.
+std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTaskOp task);
+
+// Combines `values` of all threads of the block, by shuffles within warps and shared memory between
+// them. Emission continues in the block's first thread, which has the results; the others go to the
+// function's end. Requires: blocks of whole warps, all of whose threads get here.
+llvm::SmallVector<llvm::Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
+                                                      llvm::ArrayRef<ir::AtomicKind> kinds,
+                                                      llvm::ArrayRef<llvm::PHINode*> values);
+
+}  // namespace kiln::cuda
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CUDA_BLOCK_REDUCE_H_
