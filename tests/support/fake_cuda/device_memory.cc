@@ -12,6 +12,7 @@ namespace kiln::fake_cuda {
 namespace {
 
 constexpr uint64_t kAlign = 512, kGap = 512, kPage = 4096;
+constexpr uint64_t kClearedAsPages = uint64_t{1} << 20;
 constexpr uint64_t kMostGarbage = uint64_t{64} << 20;  // more would take too long to write
 
 uint64_t AlignUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
@@ -78,6 +79,18 @@ bool DeviceMemory::Free(uint64_t address) {
   used_ -= found->second;
   allocations_.erase(found);
   return true;
+}
+
+void DeviceMemory::Clear(uint8_t* at, uint64_t bytes) {
+  const auto address = reinterpret_cast<uint64_t>(at);
+  const uint64_t begin = AlignUp(address, kPage), end = (address + bytes) / kPage * kPage;
+  if (begin >= end || end - begin < kClearedAsPages ||
+      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE) != 0) {
+    std::memset(at, 0, bytes);
+    return;
+  }
+  std::memset(at, 0, begin - address);
+  std::memset(reinterpret_cast<void*>(end), 0, address + bytes - end);
 }
 
 void DeviceMemory::AddHost(void* at, uint64_t bytes) {

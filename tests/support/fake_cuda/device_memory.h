@@ -33,6 +33,8 @@ class DeviceMemory {
   bool IsHost(const void* at, uint64_t bytes) const;
   // Where the host finds a range that lies in one allocation of either kind; nullptr: nowhere.
   uint8_t* Find(uint64_t address, uint64_t bytes) const;
+  // Zeroes a range of an allocation. Whole pages take no memory until they are used.
+  static void Clear(uint8_t* at, uint64_t bytes);
   // What kernels may use, sorted.
   std::vector<Interval> Intervals() const;
   uint64_t capacity() const { return capacity_; }

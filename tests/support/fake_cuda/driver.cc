@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/support/fake_cuda/device_memory.h"
 #include "tests/support/fake_cuda/driver_state.h"
 
 #define KILN_CALL extern "C" __attribute__((visibility("default"))) CUresult
@@ -98,8 +99,14 @@ template <typename T>
 CUresult Fill(Call& call, CUdeviceptr at, T value, size_t count, CUstream stream) {
   uint8_t* target = call.state.memory.Find(at, count * sizeof(T));
   if (target == nullptr || at % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
+  const bool zero = value == 0 && !call.state.memory.IsHost(target, count * sizeof(T));
   return Enqueue(
-      call, stream, [=] { std::fill_n(reinterpret_cast<T*>(target), count, value); }, false);
+      call, stream,
+      [=] {
+        if (zero) return kiln::fake_cuda::DeviceMemory::Clear(target, count * sizeof(T));
+        std::fill_n(reinterpret_cast<T*>(target), count, value);
+      },
+      false);
 }
 
 CUresult Register(Call& call, void* at, size_t bytes) {

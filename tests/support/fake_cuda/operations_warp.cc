@@ -136,7 +136,7 @@ Operation FindWarpOperation(const Opcode& opcode) {
   const Control sync = Control::kConverge;
   if (name == "membar" || name == "fence") return {Fence, Type::kNone, {}};
   if (name == "activemask") return {ActiveMask, n, {}};
-  if (name == "nanosleep") return {Nothing, Type::kNone, {n}};
+  if (name == "nanosleep") return {Nothing, Type::kNone, {n}, 0, Control::kYield};
   if (name == "bar" && opcode.Has("warp")) return {Nothing, Type::kNone, {n}, 0, sync};
   if (!opcode.Has("sync")) return {};
   if (name == "shfl") {

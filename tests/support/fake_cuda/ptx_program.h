@@ -69,6 +69,7 @@ enum class Control : uint8_t {
   kTrap,
   kBarrier,   // of the block
   kConverge,  // runs once all lanes that s[0] names are here
+  kYield,     // others of the warp go on first
 };
 
 struct Instruction {

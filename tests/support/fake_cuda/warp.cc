@@ -35,8 +35,8 @@ Warp::Warp(Grid* grid, Block* block, uint32_t number, uint32_t seed)
       shared_(reinterpret_cast<uint8_t*>(block->shared.get())),
       shared_bytes_(grid->shared_bytes),
       stack_bytes_(grid->stack_bytes),
-      // calloc leaves large memory untouched until it is used.
-      stacks_(static_cast<uint64_t*>(std::calloc(kLanes, grid->stack_bytes)), std::free),
+      // Garbage, as on a device: clearing it takes longer than most blocks run.
+      stacks_(static_cast<uint64_t*>(std::malloc(kLanes * grid->stack_bytes)), std::free),
       number_(number),
       random_(seed) {
   const uint32_t threads = grid->threads[0] * grid->threads[1] * grid->threads[2];
@@ -160,7 +160,9 @@ bool Warp::Pick(State* state) {
     return false;
   }
   uint32_t lowest = ~0u;
-  EachLane(free, [&](int lane) { lowest = std::min(lowest, frame.pcs[lane]); });
+  const uint32_t rested = (free & ~resting_) != 0 ? free & ~resting_ : free;
+  resting_ = 0;
+  EachLane(rested, [&](int lane) { lowest = std::min(lowest, frame.pcs[lane]); });
   if (++picks_ % kFairness == 0) {  // another one
     uint32_t skip = random_() % __builtin_popcount(free), rest = free;
     for (; skip > 0; --skip) rest &= rest - 1;
@@ -228,6 +230,12 @@ void Warp::RunControl(const Instruction& in) {
       return Arrive(in);
     case Control::kConverge:
       return Converge(in);
+    case Control::kYield:
+      // So that lanes that wait for one of the warp do not keep it from running.
+      ++pc_;
+      resting_ = active_;
+      pick_ = true;
+      return;
     case Control::kNone:
       return;
   }

@@ -183,6 +183,7 @@ class Warp {
   uint32_t pc_ = 0, limit_ = 0;
   bool pick_ = true;  // the lanes that run must be chosen again
   uint32_t picks_ = 0;
+  uint32_t resting_ = 0;  // lanes that let others go on first
   int64_t instructions_ = 0;
   std::minstd_rand random_;
   alignas(64) uint32_t specials_[kSpecials][kLanes];
