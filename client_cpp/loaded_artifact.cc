@@ -114,6 +114,7 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
   kernel.results.assign(info.results().begin(), info.results().end());
   kernel.temporary_bytes = info.temporary_bytes();
   kernel.draws = info.draws();
+  kernel.tapes = info.tapes();
   kernel.has_effects = info.has_effects();
   kernel.can_fail = info.can_fail();
   return kernel;

@@ -7,6 +7,7 @@
 #include "runtime/cpu/host_target.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/loaded_kernel.h"
+#include "runtime/tree/tree.h"
 
 namespace kiln {
 namespace {
@@ -33,6 +34,11 @@ class Cpu final : public Device {
     Result<std::unique_ptr<RootBuffer>> buffer = RootBuffer::Allocate(bytes);
     if (!buffer.ok()) return buffer.error();
     return std::unique_ptr<Buffer>(*std::move(buffer));
+  }
+  Result<MadeTree> MakeTree(TreeShape shape, TreeOptions options) override {
+    Result<std::unique_ptr<Tree>> tree = Tree::Make(std::move(shape), std::move(options));
+    if (!tree.ok()) return tree.error();
+    return MadeTree{*std::move(tree), nullptr};
   }
   void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override {
     std::memcpy(to, from, bytes);

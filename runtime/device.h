@@ -15,6 +15,7 @@
 #include "runtime/kernel_info.h"
 #include "runtime/result.h"
 #include "runtime/storage.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 
@@ -50,6 +51,12 @@ class Device {
     return Error{ErrorCode::kInvalidArgument,
                  "it is on a CUDA device, the program's kernels run on the CPU"};
   }
+  // The data of a tree with sparse levels and, if the host sees a mirror of them, their memory.
+  struct MadeTree {
+    std::shared_ptr<TreeData> tree;
+    std::shared_ptr<Buffer> buffer;
+  };
+  virtual Result<MadeTree> MakeTree(TreeShape shape, TreeOptions options) = 0;
   // Copy `bytes` from the host to the device, and from the device to the host.
   virtual void CopyIn(uint8_t* to, const void* from, uint64_t bytes) = 0;
   virtual void CopyOut(void* to, const uint8_t* from, uint64_t bytes) = 0;

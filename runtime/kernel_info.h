@@ -75,6 +75,7 @@ struct KernelInfo {
   std::vector<uint32_t> results;  // SlotScalar of each result slot
   uint32_t temporary_bytes = 0;   // zeroed before each launch
   bool draws = false;             // random numbers
+  bool tapes = false;             // of threads, on CUDA
   bool has_effects = false;       // prints
   bool can_fail = false;          // asserts
 };

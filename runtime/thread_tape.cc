@@ -40,6 +40,8 @@ uint64_t ThreadTape::Limit() {
   return by_default > 0 ? by_default : share;
 }
 
+uint64_t ThreadTape::GivenLimit() { return given_limit.load(std::memory_order_relaxed); }
+
 void ThreadTape::SetLimit(uint64_t bytes) { given_limit.store(bytes, std::memory_order_relaxed); }
 
 void ThreadTape::SetDefaultLimit(uint64_t bytes) {

@@ -33,6 +33,8 @@ class ThreadTape {
   // The most bytes of a tape: what SetLimit said, or else SetDefaultLimit, or else a quarter of
   // the machine's memory, shared by a thread for each of its CPUs.
   static uint64_t Limit();
+  // What SetLimit said; 0: nothing.
+  static uint64_t GivenLimit();
   // Set the limit and the default for launches to come; 0: none. Thread-safe.
   static void SetLimit(uint64_t bytes);
   static void SetDefaultLimit(uint64_t bytes);

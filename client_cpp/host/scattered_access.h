@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "runtime/tree/tree.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 

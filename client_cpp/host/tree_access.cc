@@ -49,7 +49,8 @@ absl::Status TreeAccess::WriteElement(const int64_t* indices, const uint64_t* va
 }
 
 template <typename Visit>
-void TreeAccess::ForEachRun(const Component& component, const Visit& visit) const {
+void TreeAccess::ForEachRun(const Component& component, HostAccess access,
+                            const Visit& visit) const {
   const TreeShape& shape = component.tree->shape();
   const auto [node, offset] = shape.CellOf(component.place);
   const NodeLayout& cells = shape[node];
@@ -61,14 +62,17 @@ void TreeAccess::ForEachRun(const Component& component, const Visit& visit) cons
   }
   // Neighbouring cells of a run differ in the last level's axis.
   const int64_t step = cells.levels.empty() ? 0 : stride_of_axis[cells.levels.back().axis];
-  component.tree->ForEachRun(node, [&, offset = offset](const CellRun& run) {
-    // Of the run's first element in the array; the others follow by `step`.
-    int64_t position = 0;
-    for (const int32_t axis : component.axes) {
-      if (axis >= 0) position += run.at[axis] * stride_of_axis[axis];
-    }
-    visit(run.cell + offset, run.count, cells.cell_bytes, position, step);
-  });
+  component.tree->ForEachRun(
+      node,
+      [&, offset = offset](const CellRun& run) {
+        // Of the run's first element in the array; the others follow by `step`.
+        int64_t position = 0;
+        for (const int32_t axis : component.axes) {
+          if (axis >= 0) position += run.at[axis] * stride_of_axis[axis];
+        }
+        visit(run.cell + offset, run.count, cells.cell_bytes, position, step);
+      },
+      access);
 }
 
 template <typename Visit>
@@ -119,13 +123,14 @@ void TreeAccess::CopyTo(void* array) const {
         std::memcpy(to + i * element, &packed[i * size], size);
       }
     } else {
-      ForEachRun(component, [&](const uint8_t* from, uint64_t count, uint64_t stride,
-                                int64_t position, int64_t step) {
-        for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * element, from + i * stride,
-                      size);
-        }
-      });
+      ForEachRun(component, HostAccess::kRead,
+                 [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position,
+                     int64_t step) {
+                   for (uint64_t i = 0; i < count; ++i) {
+                     std::memcpy(to + (position + static_cast<int64_t>(i) * step) * element,
+                                 from + i * stride, size);
+                   }
+                 });
     }
     to += size;
   }
@@ -148,13 +153,14 @@ void TreeAccess::CopyFrom(const void* array) const {
       }
       component.dense.CopyFrom(packed.data());
     } else {
-      ForEachRun(component, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
-                                int64_t step) {
-        for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(to + i * stride, from + (position + static_cast<int64_t>(i) * step) * element,
-                      size);
-        }
-      });
+      ForEachRun(component, HostAccess::kWrite,
+                 [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position, int64_t step) {
+                   for (uint64_t i = 0; i < count; ++i) {
+                     std::memcpy(to + i * stride,
+                                 from + (position + static_cast<int64_t>(i) * step) * element,
+                                 size);
+                   }
+                 });
     }
     from += size;
   }
@@ -211,9 +217,10 @@ void TreeAccess::Fill(const uint64_t* values) const {
     if (component.tree == nullptr) {
       component.dense.Fill(values);
     } else {
-      ForEachRun(component, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t, int64_t) {
-        for (uint64_t i = 0; i < count; ++i) std::memcpy(to + i * stride, values, size);
-      });
+      ForEachRun(component, HostAccess::kWrite,
+                 [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t, int64_t) {
+                   for (uint64_t i = 0; i < count; ++i) std::memcpy(to + i * stride, values, size);
+                 });
     }
     ++values;
   }

@@ -10,14 +10,14 @@
 #include "client_cpp/host/scattered_access.h"
 #include "common/language/type.h"
 #include "common/layout/layout.h"
-#include "runtime/tree/tree.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 
 class TreeAccess : public ScatteredAccess {
  public:
   struct Component {
-    Tree* tree = nullptr;       // a tree with sparse levels; null: see `dense`
+    TreeData* tree = nullptr;   // a tree with sparse levels; null: see `dense`
     int place = 0;              // of `tree`
     std::vector<int32_t> axes;  // of `tree`: the physical axis of each index, -1 for none
     DenseAccess dense;          // of this component alone
@@ -46,7 +46,7 @@ class TreeAccess : public ScatteredAccess {
   // Calls visit(address, cells, cell bytes, position in the array, step in the array) for
   // runs of active elements of a component; positions count elements.
   template <typename Visit>
-  void ForEachRun(const Component& component, const Visit& visit) const;
+  void ForEachRun(const Component& component, HostAccess access, const Visit& visit) const;
   int64_t num_elements() const;
   // For quantised fields: visit(word, indices, number of its first scalar) for each active element.
   template <typename Visit>

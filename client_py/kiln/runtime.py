@@ -139,13 +139,16 @@ def companion_placed():
 
 
 def tree_budget():
-    """The memory budget that all trees with sparse SNodes share, by init's options; None if
-    unlimited."""
+    """The memory budget of trees with sparse SNodes, by init's options; None if unlimited. On the
+    CPU all trees share it, on CUDA it is that of each tree."""
     global _budget
-    if not cfg.snode_memory_GB:
+    limit = cfg.snode_memory_GB
+    if cfg.arch == cuda:
+        limit = limit or cfg.device_memory_GB
+    if not limit:
         return None
     if _budget is None or _budget[0] != generation:
-        _budget = generation, _native.MemoryBudget(int(cfg.snode_memory_GB * 2**30))
+        _budget = generation, _native.MemoryBudget(int(limit * 2**30))
     return _budget[1]
 
 

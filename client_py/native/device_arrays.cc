@@ -57,6 +57,14 @@ absl::Status DeviceArrays::CopyIn(uint64_t* slots) {
 absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* args,
                                    uint64_t* slots) {
   for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
+  if (!bound.trees.empty()) {
+    const std::vector<ArgumentSlot>& arguments = bound.instance->kernel()->info().arguments;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].kind != ArgumentSlot::Kind::kTree || arguments[i].element == 0) continue;
+      const BoundTree& tree = bound.trees.at(arguments[i].param);
+      if (tree.copy != nullptr) slots[i] = reinterpret_cast<uint64_t>(tree.copy->data());
+    }
+  }
   for (const SlotFill& fill : bound.fills) {
     if (fill.kind != SlotFill::kArrayBase) continue;
     ArrayView view;

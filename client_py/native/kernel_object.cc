@@ -632,17 +632,6 @@ PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure
   return nullptr;
 }
 
-// Makes the arguments of a launch on another device than the CPU its own. False with a Python
-// error.
-bool PrepareOnDevice(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args,
-                     DeviceArrays* arrays, uint64_t* slots) {
-  const absl::Status status =
-      kernel->is_derivative ? absl::UnimplementedError("gradients on CUDA are not supported yet")
-                            : arrays->Prepare(bound, args, slots);
-  if (!status.ok()) PyErr_SetString(PyExc_RuntimeError, std::string(status.message()).c_str());
-  return status.ok();
-}
-
 PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
   // Most kernels have few slots, so a launch usually allocates nothing.
   constexpr size_t kInline = 64;
@@ -674,7 +663,13 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   }
   const bool on_device = bound->instance->kernel()->is_on_device();
   DeviceArrays arrays;
-  if (on_device && !PrepareOnDevice(kernel, *bound, args, &arrays, slots)) return nullptr;
+  if (on_device) {
+    const absl::Status prepared = arrays.Prepare(*bound, args, slots);
+    if (!prepared.ok()) {
+      PyErr_SetString(PyExc_RuntimeError, std::string(prepared.message()).c_str());
+      return nullptr;
+    }
+  }
   Device::Event begin;
   // Only a profiler pays for looks at the clock.
   if (profiler != nullptr) begin = ActiveDevice().Record();

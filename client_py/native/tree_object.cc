@@ -237,15 +237,15 @@ py::dict NodeInfo(const TreeObject& tree, int node) {
   return info;
 }
 
-Tree& LivingTree(const TreeObject& object) {
-  Tree* tree = object.tree();
+TreeData& LivingTree(const TreeObject& object) {
+  TreeData* tree = object.tree();
   if (tree == nullptr) throw std::runtime_error("the tree has no sparse SNodes, or no memory");
   return *tree;
 }
 
 // Makes every cell of the node, and of the nodes below it, inactive. Their memory can be reused.
 void DeactivateAll(const TreeObject& object, int node) {
-  Tree& tree = LivingTree(object);
+  TreeData& tree = LivingTree(object);
   // May take long, and runs no Python code.
   py::gil_scoped_release release;
   tree.DeactivateAll(node);
@@ -286,17 +286,15 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
   // Called for each field of the tree.
   if (memory_->alive) return;
   if (has_sparse_) {
-    if (ActiveDevice().target().device() != Target::Device::kCpu) {
-      throw std::runtime_error("sparse SNodes on CUDA are not supported yet");
-    }
     TreeOptions options;
     options.names = std::move(names);
     options.budget = std::move(budget);
-    std::shared_ptr<Tree> tree =
-        ValueOrRaise(ToStatusOr(Tree::Make(layout_.shape(), std::move(options))));
-    root_ = tree->root();
-    tree_ = tree;
-    memory_->owner = std::move(tree);
+    Device::MadeTree made =
+        ValueOrRaise(ToStatusOr(ActiveDevice().MakeTree(layout_.shape(), std::move(options))));
+    root_ = made.tree->root();
+    tree_ = made.tree;
+    memory_->buffer = std::move(made.buffer);
+    memory_->owner = std::move(made.tree);
   } else {
     memory_->buffer = ValueOrRaise(ToStatusOr(ActiveDevice().Allocate(layout_.root_bytes())));
     root_ = memory_->buffer->host();
@@ -305,7 +303,7 @@ void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<Memory
 }
 
 uint64_t TreeObject::bytes() const {
-  const Tree* tree = this->tree();
+  const TreeData* tree = this->tree();
   if (tree == nullptr) return layout_.root_bytes();
   const TreeStats stats = tree->Stats();
   return stats.root_bytes + stats.cell_bytes;
@@ -327,10 +325,15 @@ std::vector<BoundTree> BindTrees(const std::vector<const FieldStorage*>& storage
     BoundTree made;
     made.tree = part.tree;
     made.root = made.tree->device_root() + part.root_offset;
-    const Tree* tree = made.tree->tree();
+    const TreeData* tree = made.tree->tree();
     for (const uint32_t node : part.nodes) {
       // By the pruned numbers, which are those in the kernel.
       made.nodes.push_back(tree == nullptr ? nullptr : tree->node(static_cast<int>(node)));
+    }
+    if (tree != nullptr && made.tree->memory()->is_mirrored()) {
+      const uint64_t bytes = made.nodes.size() * sizeof(KilnNode*);
+      made.copy = ValueOrRaise(ToStatusOr(ActiveDevice().Allocate(bytes)));
+      ActiveDevice().CopyIn(made.copy->data(), static_cast<const void*>(made.nodes.data()), bytes);
     }
     bound.push_back(std::move(made));
   }

@@ -14,7 +14,7 @@
 #include "client_py/native/storage_object.h"
 #include "common/layout/layout.h"
 #include "common/layout/prune_trees.h"
-#include "runtime/tree/tree.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 
@@ -41,7 +41,7 @@ class TreeObject {
   bool alive() const { return memory_->alive; }
   bool has_sparse() const { return has_sparse_; }
   // The tree, if it has sparse levels and is alive; otherwise null.
-  Tree* tree() const { return tree_.lock().get(); }
+  TreeData* tree() const { return tree_.lock().get(); }
   uint8_t* root() const { return root_; }  // the root's cell, for the host
   // The same for kernels.
   uint64_t device_root() const {
@@ -54,7 +54,7 @@ class TreeObject {
   bool has_sparse_ = false;
   uint8_t* root_ = nullptr;
   std::shared_ptr<Memory> memory_;
-  std::weak_ptr<Tree> tree_;  // `memory_` owns it
+  std::weak_ptr<TreeData> tree_;  // `memory_` owns it
 };
 
 // The part of a tree that a unit has.
@@ -73,6 +73,7 @@ struct BoundTree {
   std::shared_ptr<TreeObject> tree;
   uint64_t root = 0;             // the address of the part's root cell
   std::vector<KilnNode*> nodes;  // by node of the part
+  std::shared_ptr<Buffer> copy;  // of `nodes`, in a device's memory; null: kernels use the host's
 };
 
 // The same parts, with their addresses.

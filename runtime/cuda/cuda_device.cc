@@ -3,12 +3,15 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "runtime/cuda/cuda_kernel.h"
+#include "runtime/cuda/cuda_tree.h"
 #include "runtime/cuda/mirrored_buffer.h"
 #include "runtime/cuda_abi.h"
+#include "runtime/thread_tape.h"
 
 namespace kiln {
 namespace {
@@ -112,6 +115,7 @@ Result<> CudaDevice::Synchronize() {
   if (Result<> entered = Enter(); !entered.ok()) return entered;
   const cuda::Code code = driver_.ContextSynchronize();
   if (code != cuda::kSuccess) return ErrorOf(code, "the CUDA device failed");
+  if (Result<> noticed = TakeNotice(); !noticed.ok()) return noticed;
   const std::lock_guard<std::mutex> lock(mutex_);
   launched_.clear();
   num_launched_ = 0;
@@ -218,6 +222,76 @@ void CudaDevice::Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint
     code = driver_.CopyIn(address, words.data(), count * 8);
   }
   if (code != cuda::kSuccess) Keep(ErrorOf(code, "a fill on the CUDA device failed"));
+}
+
+Result<Device::MadeTree> CudaDevice::MakeTree(TreeShape shape, TreeOptions options) {
+  Result<std::unique_ptr<CudaTree>> made = CudaTree::Make(this, std::move(shape), options);
+  if (!made.ok()) return made.error();
+  std::shared_ptr<CudaTree> tree = *std::move(made);
+  return MadeTree{tree, tree->buffer()};
+}
+
+Result<Address> CudaDevice::RememberTree(const CudaTree* tree, uint64_t* id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (notice_ == nullptr) {
+    void* memory = nullptr;
+    cuda::Code code = driver_.HostAlloc(&memory, sizeof(KilnCudaNotice),
+                                        cuda::kHostPortable | cuda::kHostDeviceMap);
+    if (code == cuda::kSuccess) code = driver_.HostGetDevicePointer(&notice_address_, memory, 0);
+    if (code != cuda::kSuccess) return driver_.ErrorOf(code, "no memory for reports of SNodes");
+    std::memset(memory, 0, sizeof(KilnCudaNotice));
+    notice_ = static_cast<KilnCudaNotice*>(memory);
+  }
+  *id = ++last_tree_;
+  trees_[*id] = tree;
+  return notice_address_;
+}
+
+void CudaDevice::ForgetTree(uint64_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  trees_.erase(id);
+}
+
+Result<Address> CudaDevice::ClearTapes() {
+  constexpr uint64_t kPartOfMemory = 32, kLeast = uint64_t{64} << 20;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t wanted = ThreadTape::GivenLimit();
+  if (wanted == 0 && tape_bytes_ == 0) {
+    size_t free = 0, total = 0;
+    driver_.MemGetInfo(&free, &total);
+    wanted = std::max<uint64_t>(total / kPartOfMemory, kLeast);
+  }
+  if (wanted != 0 && wanted != tape_bytes_) {
+    if (tapes_ != 0) driver_.MemFree(tapes_);  // waits for the kernels that use them
+    tapes_ = tape_bytes_ = 0;
+    const cuda::Code code = driver_.MemAlloc(&tapes_, sizeof(KilnCudaTapes) + wanted);
+    if (code != cuda::kSuccess) {
+      return driver_.ErrorOf(code, "no " + std::to_string(wanted >> 20) +
+                                       " MiB for the tapes of a gradient (ti.init(ad_tape_GB=...)"
+                                       " sets another number)");
+    }
+    tape_bytes_ = wanted;
+    driver_.CopyIn(tapes_ + offsetof(KilnCudaTapes, bytes), &wanted, sizeof wanted);
+  }
+  constexpr uint64_t kCleared = offsetof(KilnCudaTapes, next);
+  const cuda::Code code =
+      driver_.Set8(tapes_ + kCleared, 0, offsetof(KilnCudaTapes, memory) - kCleared, nullptr);
+  if (code != cuda::kSuccess) return driver_.ErrorOf(code, "clearing tapes failed");
+  return tapes_;
+}
+
+Result<> CudaDevice::TakeNotice() {
+  KilnCudaNotice* const notice = notice_.load(std::memory_order_acquire);
+  // One load for launches without a failure.
+  if (notice == nullptr || __atomic_load_n(&notice->ready, __ATOMIC_ACQUIRE) == 0) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto tree = trees_.find(notice->tree);
+  // A tree that is gone took its failure along.
+  const std::string text = tree == trees_.end() ? "" : tree->second->Refusal(notice->node);
+  __atomic_store_n(&notice->ready, 0u, __ATOMIC_RELAXED);
+  __atomic_store_n(&notice->failed, 0u, __ATOMIC_RELEASE);
+  if (text.empty()) return {};
+  return Error{ErrorCode::kResourceExhausted, text};
 }
 
 Device::Event CudaDevice::Record() {

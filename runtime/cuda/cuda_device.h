@@ -2,7 +2,9 @@
 #ifndef KILN_RUNTIME_CUDA_CUDA_DEVICE_H_
 #define KILN_RUNTIME_CUDA_CUDA_DEVICE_H_
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,10 +12,13 @@
 #include <vector>
 
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda_abi.h"
 #include "runtime/device.h"
 #include "runtime/fork_lock.h"
 
 namespace kiln {
+
+class CudaTree;
 
 // Works in the device's primary context, which other CUDA libraries of the process share: their
 // addresses are ours. All work goes to the legacy default stream, as theirs does by default, so
@@ -33,6 +38,17 @@ class CudaDevice final : public Device {
   Result<> Enter();
   // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
   cuda::Address idle_reports() const { return idle_reports_; }
+  // Of trees with sparse levels: gives one a number for the notice (KilnCudaNotice) that its
+  // kernels fill in, and returns the notice's address.
+  Result<cuda::Address> RememberTree(const CudaTree* tree, uint64_t* id);
+  void ForgetTree(uint64_t id);
+  // The tapes of threads (KilnCudaTapes) for the next launch. Launches share them: they come one
+  // after the other. Their memory is ThreadTape::GivenLimit, or else a part of the device's.
+  Result<cuda::Address> ClearTapes();
+  // What a notice says, once.
+  Result<> TakeNotice();
+  // Keeps the first failure of what cannot return it, for Synchronize.
+  void Keep(const Result<>& done);
   // Notes a launch, for the errors of Synchronize.
   void NoteLaunch(const std::shared_ptr<const std::string>& kernel);
   // `code` as an error of `what`, with the launches that may have caused it.
@@ -47,6 +63,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override;
   Result<std::unique_ptr<Buffer>> Borrow(uint8_t* address, uint64_t bytes,
                                          bool has_mirror) override;
+  Result<MadeTree> MakeTree(TreeShape shape, TreeOptions options) override;
   void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override;
   void CopyOut(void* to, const uint8_t* from, uint64_t bytes) override;
   void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) override;
@@ -60,8 +77,6 @@ class CudaDevice final : public Device {
   static Result<CudaDevice*> Make();
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
-  // Keeps the first failure of a call that cannot return it.
-  void Keep(const Result<>& done);
 
   const cuda::Driver& driver_;
   const cuda::Context context_;
@@ -75,6 +90,13 @@ class CudaDevice final : public Device {
   std::vector<std::shared_ptr<const std::string>> launched_;
   uint64_t num_launched_ = 0;
   Result<> kept_;
+  // In the host's memory, which the device writes; null before the first tree.
+  std::atomic<KilnCudaNotice*> notice_{nullptr};
+  cuda::Address notice_address_ = 0;
+  std::map<uint64_t, const CudaTree*> trees_;
+  uint64_t last_tree_ = 0;
+  cuda::Address tapes_ = 0;
+  uint64_t tape_bytes_ = 0;
 };
 
 }  // namespace kiln

@@ -13,8 +13,10 @@
 
 #include "common/artifact/cuda_payload.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/cuda_abi_digest.h"
+#include "runtime/device_lib/cuda_tree.h"
 #include "runtime/random.h"
 
 namespace kiln {
@@ -86,11 +88,15 @@ class CudaKernel final : public DeviceCode {
     cuda::Function function = nullptr;
     uint64_t blocks = 0;  // 0: there is nothing to do
     uint32_t threads = 1;
+    // Work of the runtime's own on a node of the tree whose nodes are in a slot; -1: none.
+    int tree_slot = -1;
+    uint32_t node = 0, work = 0;
   };
 
   // Whether the host waits for launches: their results or reports are for it.
   bool IsAwaited() const { return !info_.results.empty() || info_.has_effects || info_.can_fail; }
   Result<BoundTask> BindTask(const TaskInfo& task) const;
+  Result<BoundTask> BindWork(const TaskInfo& task) const;
   Result<std::unique_ptr<Scratch>> TakeScratch() const;
   Result<> Start(KilnCudaLaunch* launch) const;
   Result<> Enqueue(KilnCudaLaunch* launch) const;
@@ -116,7 +122,9 @@ CudaKernel::~CudaKernel() {
 
 Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
   BoundTask bound;
-  if (task.kind != TaskKind::kSerial && task.kind != TaskKind::kRange) {
+  if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return BindWork(task);
+  if (task.kind != TaskKind::kSerial && task.kind != TaskKind::kRange &&
+      task.kind != TaskKind::kStruct) {
     return Error{ErrorCode::kUnimplemented,
                  "task kind " + std::to_string(static_cast<int>(task.kind)) + " on CUDA"};
   }
@@ -130,16 +138,41 @@ Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
   bound.threads = std::clamp(task.block_dim == 0 ? kDefaultBlock : task.block_dim, 1u, 1024u);
   if (task.max_threads > 0) bound.threads = std::min(bound.threads, task.max_threads);
   bound.blocks = device_->multiprocessors() * kBlocksPerMultiprocessor;
-  if (task.constant_bounds) {
+  // A struct task's end is the most that its list may make of it.
+  if (task.constant_bounds || task.kind == TaskKind::kStruct) {
     // As unsigned, the difference of any two numbers is right.
     const uint64_t count = task.end > task.begin
                                ? static_cast<uint64_t>(task.end) - static_cast<uint64_t>(task.begin)
                                : 0;
-    bound.blocks = std::min(count / bound.threads + (count % bound.threads != 0), kMaxBlocks);
+    const uint64_t all = count / bound.threads + (count % bound.threads != 0);
+    bound.blocks = std::min(all, task.constant_bounds ? kMaxBlocks : bound.blocks);
   }
   if (task.max_threads > 0) {
     bound.blocks = std::min<uint64_t>(bound.blocks, std::max(task.max_threads / bound.threads, 1u));
   }
+  if (info_.tapes) {
+    bound.blocks = std::min<uint64_t>(bound.blocks, KILN_CUDA_TAPES / bound.threads);
+  }
+  return bound;
+}
+
+Result<CudaKernel::BoundTask> CudaKernel::BindWork(const TaskInfo& task) const {
+  BoundTask bound;
+  bound.blocks = 1;
+  bound.node = task.node;
+  bound.work = task.kind == TaskKind::kGc ? KILN_CUDA_COLLECT
+               : task.slices              ? KILN_CUDA_LIST_SLICES
+                                          : KILN_CUDA_LIST_CELLS;
+  for (size_t i = 0; i < info_.arguments.size(); ++i) {
+    const ArgumentSlot& slot = info_.arguments[i];
+    if (slot.kind == ArgumentSlot::Kind::kTree && slot.param == task.tree && slot.element == 1) {
+      bound.tree_slot = static_cast<int>(i);
+    }
+  }
+  if (bound.tree_slot < 0) {
+    return Error{ErrorCode::kDataLoss, "the artifact has no tree " + std::to_string(task.tree)};
+  }
+  if (Result<> loaded = cuda::LoadTreeWork(device_); !loaded.ok()) return loaded.error();
   return bound;
 }
 
@@ -173,9 +206,13 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
     const BoundTask& task = tasks_[i];
     if (task.blocks == 0) continue;
     launch->task = i;  // the driver copies the parameters of each launch
-    const cuda::Code code = device_->driver().LaunchKernel(
-        task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
-        /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+    const cuda::Code code =
+        task.tree_slot >= 0
+            ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot], task.node,
+                                  task.work)
+            : device_->driver().LaunchKernel(
+                  task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
+                  /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
     if (code != cuda::kSuccess) {
       return device_->ErrorOf(code, "the launch of kernel `" + *name_ + "` failed");
     }
@@ -263,10 +300,19 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
   } else {
     launch->reports = reinterpret_cast<KilnCudaReports*>(device_->idle_reports());
   }
+  if (info_.tapes) {
+    Result<Address> tapes = device_->ClearTapes();
+    if (!tapes.ok()) return fail(tapes.error());
+    launch->tapes = reinterpret_cast<KilnCudaTapes*>(*tapes);
+  }
   if (info_.draws) launch->random = options.random ? *options.random : NextLaunchRandom();
   if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);
   if (Result<> started = Start(launch); !started.ok()) return fail(started.error());
-  if (scratch == nullptr) return true;
+  if (scratch == nullptr) {
+    // The failure of an earlier launch, mostly.
+    const Result<> noticed = device_->TakeNotice();
+    return noticed.ok() || fail(noticed.error());
+  }
   if (Result<> done = device_->Synchronize(); !done.ok()) return fail(done.error());
   if (num_results > 0) std::memcpy(results, scratch->results(), num_results * sizeof *results);
   const bool ok = Deliver(&scratch->reports(), options.hooks);

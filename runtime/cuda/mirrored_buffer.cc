@@ -94,7 +94,7 @@ Result<> MirroredBuffer::CopyOut(uint64_t offset, uint64_t bytes) {
   const cuda::Code code =
       device_->driver().CopyOut(host() + offset, reinterpret_cast<Address>(data()) + offset, bytes);
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
-  return {};
+  return device_->TakeNotice();  // kernels before the copy may have had no memory for cells
 }
 
 Result<> MirroredBuffer::CopyIn(uint64_t offset, uint64_t bytes) {

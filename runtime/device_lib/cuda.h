@@ -18,6 +18,12 @@ void kiln_cuda_fail(KilnCudaReports* reports, uint32_t node, uint32_t count,
 void kiln_cuda_print(KilnCudaReports* reports, uint32_t node, uint32_t count,
                      const uint64_t* values, uint32_t task, uint64_t iteration);
 
+/* The tape of a thread: so many new bytes, or null if there is no room; the last ones, which one
+ * push made; removes them. */
+uint8_t* kiln_cuda_tape_push(KilnCudaTapes* tapes, uint64_t thread, uint64_t bytes);
+uint8_t* kiln_cuda_tape_top(KilnCudaTapes* tapes, uint64_t thread, uint64_t bytes);
+void kiln_cuda_tape_pop(KilnCudaTapes* tapes, uint64_t thread, uint64_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

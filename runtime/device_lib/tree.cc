@@ -1,7 +1,26 @@
 #include "runtime/device_lib/tree.h"
 
 // Generated code inlines the path on which the cell is already active; activating one is a call
-// into the runtime.
+// into the runtime or, on CUDA, of a function of this library.
+#ifdef KILN_CUDA
+#include "runtime/device_lib/cuda_tree.h"
+#define KILN_ACTIVATE(ctx, node, slot) kiln_cuda_activate(node, slot)
+#define KILN_ACTIVATE_CHUNK(ctx, node, container, chunk) \
+  kiln_cuda_activate_chunk(node, container, chunk)
+#else
+#define KILN_ACTIVATE(ctx, node, slot) (ctx)->runtime->activate(ctx, node, slot)
+#define KILN_ACTIVATE_CHUNK(ctx, node, container, chunk) \
+  (ctx)->runtime->activate_chunk(ctx, node, container, chunk)
+#endif
+
+// LLVM 19 forgets the order of atomics on CUDA. None is needed there: cells are zero since before
+// the kernel.
+#ifdef KILN_CUDA
+#define KILN_ACQ_REL __ATOMIC_RELAXED
+#else
+#define KILN_ACQ_REL __ATOMIC_ACQ_REL
+#endif
+
 #ifdef KILN_BITCODE
 #define KILN_INLINE __attribute__((always_inline))
 // On x86-64 a load through a pointer sees everything written before the pointer was. No other
@@ -55,7 +74,7 @@ KILN_INLINE uint8_t* MakeCell(const KilnContext* ctx, KilnNode* node, uint8_t* c
   uint8_t* chunk = ChunkOf(container, cell, cells, chunk_cells);
   if (!KILN_LIKELY(chunk != nullptr)) {
     const uint64_t number = chunk_cells >= cells ? 0 : cell / chunk_cells;
-    chunk = ctx->runtime->activate_chunk(ctx, node, container, number);
+    chunk = KILN_ACTIVATE_CHUNK(ctx, node, container, number);
     if (chunk == node->dump) return chunk;
   }
   return chunk + InChunk(cell, cells, chunk_cells, cell_bytes);
@@ -88,7 +107,7 @@ KILN_INLINE uint8_t* kiln_pointer_activate(const KilnContext* ctx, KilnNode* nod
                                            uint8_t* container, uint64_t cell) {
   uint8_t* found = PointerCell(container, cell);
   if (KILN_LIKELY(found != nullptr)) return found;
-  return ctx->runtime->activate(ctx, node, reinterpret_cast<uint8_t**>(container) + cell);
+  return KILN_ACTIVATE(ctx, node, reinterpret_cast<uint8_t**>(container) + cell);
 }
 
 KILN_INLINE int32_t kiln_pointer_is_active(uint8_t* container, uint64_t cell) {
@@ -99,7 +118,7 @@ KILN_INLINE void kiln_bitmasked_activate(KilnNode* node, uint8_t* mask, uint64_t
   uint32_t* word = reinterpret_cast<uint32_t*>(mask) + cell / 32;
   const uint32_t bit = uint32_t{1} << (cell % 32);
   if (KILN_LIKELY((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) != 0)) return;
-  if ((__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL) & bit) == 0) SetChanged(node);
+  if ((__atomic_fetch_or(word, bit, KILN_ACQ_REL) & bit) == 0) SetChanged(node);
 }
 
 KILN_INLINE int32_t kiln_bitmasked_is_active(uint8_t* mask, uint64_t cell) {
@@ -132,7 +151,7 @@ KILN_INLINE uint8_t* kiln_dynamic_activate(const KilnContext* ctx, KilnNode* nod
   if (KILN_LIKELY(cell < now) || at == node->dump) return at;
   const uint32_t wanted = static_cast<uint32_t>(cell) + 1;
   while (now < wanted && !__atomic_compare_exchange_n(length, &now, wanted, /*weak=*/true,
-                                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+                                                      KILN_ACQ_REL, __ATOMIC_RELAXED)) {
   }
   SetChanged(node);
   return at;
@@ -171,7 +190,7 @@ KILN_INLINE int32_t kiln_dynamic_append(const KilnContext* ctx, KilnNode* node, 
   // Looks before it adds: a full list that many threads append to would otherwise bounce its
   // length.
   if (Load(length) >= cells) return -1;
-  const uint32_t cell = __atomic_fetch_add(length, 1, __ATOMIC_ACQ_REL);
+  const uint32_t cell = __atomic_fetch_add(length, 1, KILN_ACQ_REL);
   if (cell >= cells) {
     // Every thread that overshot lowers it to the same number, so the order does not matter.
     TakeBack(length, static_cast<uint32_t>(cells));

@@ -81,7 +81,7 @@ class Walker {
 
 }  // namespace
 
-void Tree::ForEachRun(int node, const Visit& visit) {
+void Tree::ForEachRun(int node, const Visit& visit, HostAccess /*access*/) {
   Walker(*state_, node, /*make=*/true, visit).Run();
 }
 

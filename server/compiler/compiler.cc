@@ -236,6 +236,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   out.info.set_has_effects(code.has_effects);
   out.info.set_can_fail(code.can_fail);
   out.info.set_draws(code.draws);
+  out.info.set_tapes(code.tapes);
   out.info.set_relocatable(relocatable);
   out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
   if (kernel.getAccesses()) {

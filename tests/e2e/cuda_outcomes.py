@@ -3,17 +3,12 @@ tables below."""
 
 # What CUDA does not have yet is refused with one of these texts.
 REFUSALS = (
-    "gradients on CUDA are not supported yet",
-    "gradients of loops that keep their steps on CUDA",
-    "sparse SNodes on CUDA are not supported yet",
     "sparse matrix builders on CUDA are not supported yet",
     "this module runs on the CPU",
 )
 # Cases that are about the CPU, or that CUDA answers otherwise for a good reason.
 DIFFERS = {
-    "gradients.gradients_of_another_shape": "the case catches the refusal",
-    "gradients.mistakes_with_checkpoints": "the case catches the refusal",
-    "gradients.products_with_jacobians": "the case catches the refusal",
+    "gradients.forward_mode": "sin of libdevice differs in the last place",
     "interop.fields_and_ndarrays_are_given_without_a_copy": "NumPy takes no memory of devices",
     "interop.what_was_given_outlives_its_field": "NumPy takes no memory of devices",
     "interop.memory_of_the_cpu_is_not_on_a_device": "it is on the device",
@@ -24,12 +19,16 @@ DIFFERS = {
     "random_numbers.types_without_random_numbers": "the sign of zero, under fast_math",
     "simt.fences_and_shared_arrays": "a shared array belongs to a block, so it is in a loop",
     "simt.operations_without_a_gpu": "the device has them",
+    "snodes/loops.stencils": "the sign of zero, under fast_math",
+    "snodes/refusals.memory_that_ends": "the text names what limits a tree on CUDA",
 }
 # Cases whose outcome depends on the order of a parallel loop's iterations.
 RACES = {
     "ndarrays.one_array_twice",
     "real_functions.references_to_variables_around_a_parallel_loop",
     "scoping.inner_names_shadow_nothing",
+    "snodes/debug_mode.deactivated_under_a_loop",
+    "snodes/quantised_below_sparse.operations_on_nodes",
 }
 
 
@@ -43,7 +42,7 @@ def fault(case, expected, lines, agree):
     # Each init says that the variable overrides its argument.
     lines = [line for line in lines if "TI_ARCH" not in line]
     if case in DIFFERS:
-        return "differs no more: take it from the table" if agree(expected, lines) else None
+        return "differs no more: take it from the table" if expected == lines else None
     if agree(expected, lines) or any(text in line for line in lines for text in REFUSALS):
         return None
     return "\n".join(["expected:", *expected, "got:", *lines])

@@ -1,5 +1,5 @@
-"""Runs the language cases with arch=ti.cuda on the emulator of CUDA (tests/support/fake_cuda), and
-compares them with what the CPU does."""
+"""Runs the cases of the language and of SNodes with arch=ti.cuda on the emulator of CUDA
+(tests/support/fake_cuda), and compares them with what the CPU does."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def environment(tmp_path_factory):
     subprocess.run([ROOT / "kiln", "stop"], env={**os.environ, **home}, capture_output=True)
 
 
-@pytest.mark.parametrize("section", harness.sections())
+@pytest.mark.parametrize("section", harness.sections() + harness.sections("snodes"))
 def test_section(environment, section):
     got = harness.run_kiln(section, environment)
     wrong = {}

@@ -26,6 +26,17 @@ inline constexpr int64_t kDump = offsetof(KilnNode, dump);
 static_assert(std::is_same_v<decltype(KilnNode::ambient), uint8_t*>);
 static_assert(std::is_same_v<decltype(KilnNode::dump), uint8_t*>);
 
+// KilnElement: a pointer, then i32s. Axis A's index is at kAt + A * kIndexBytes.
+inline constexpr int64_t kElementBytes = sizeof(KilnElement);
+inline constexpr int64_t kCell = offsetof(KilnElement, cell);
+inline constexpr int64_t kBegin = offsetof(KilnElement, begin);
+inline constexpr int64_t kCount = offsetof(KilnElement, count);
+inline constexpr int64_t kAt = offsetof(KilnElement, at);
+inline constexpr int64_t kIndexBytes = sizeof(KilnElement::at[0]);
+static_assert(std::is_same_v<decltype(KilnElement::begin), int32_t>);
+static_assert(std::is_same_v<decltype(KilnElement::count), int32_t>);
+static_assert(std::is_same_v<decltype(KilnElement::at), int32_t[KILN_MAX_AXES]>);
+
 // Physical axes of a tree are numbered below this.
 inline constexpr int64_t kMaxAxes = KILN_MAX_AXES;
 

@@ -160,6 +160,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   result.has_effects = emitted.has_effects;
   result.can_fail = emitted.can_fail;
   result.draws = emitted.draws;
+  result.tapes = emitted.tapes;
   return result;
 }
 

@@ -27,6 +27,7 @@ struct GeneratedCode {
   bool has_effects = false;                  // prints
   bool can_fail = false;                     // asserts
   bool draws = false;                        // random numbers
+  bool tapes = false;                        // threads have tapes, on CUDA
   std::map<std::string, std::string> needs;  // ArtifactInfo.needs
 };
 

@@ -101,6 +101,7 @@ absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel_op, const codeg
   result.has_effects = state.has_effects;
   result.can_fail = state.can_fail;
   result.draws = state.draws;
+  result.tapes = state.tapes;
   return result;
 }
 

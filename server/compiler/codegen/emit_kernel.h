@@ -28,6 +28,7 @@ struct EmittedKernel {
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
+  bool tapes = false;
 };
 
 // `kernel` is a kiln.kernel of tasks. Unimplemented names an op that has no emission.

@@ -64,6 +64,7 @@ struct KernelState {
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
+  bool tapes = false;       // threads have tapes, on devices where the launch makes them
   std::string unsupported;  // name of the first op without an emission
 
   // A function of the kernel (kiln.function). There may be two: one whose atomics are atomic, for
@@ -115,6 +116,8 @@ class FunctionEmitter {
   void StartRandom(llvm::Value* index);
   // The number of the iteration, by the last StartRandom; null in functions, and before.
   llvm::Value* iteration() const { return iteration_; }
+  // Another number by which the client sorts what the iteration prints.
+  void set_iteration(llvm::Value* number) { iteration_ = number; }
   // Emits an i1: no other thread runs atomics beside this task. Where that holds, the task's
   // atomics are plain; the functions that it calls do not ask.
   using RunsAlone = llvm::Value* (*)(FunctionEmitter& f);

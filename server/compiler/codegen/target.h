@@ -151,6 +151,9 @@ class Target {
                           llvm::Value* values) const = 0;
 
   // --- Trees
+  // Whether a plain load sees what other threads have stored earlier. If not, containers of trees
+  // in which the task activates cells are read by loads that do.
+  virtual bool LoadsSeeOtherThreads() const = 0;
   // Makes cell number `cell` of a container inactive. What else trees need is in the device
   // library.
   virtual void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,

@@ -123,6 +123,7 @@ class PtxTarget final : public codegen::Target {
     Call(f, report == codegen::Report::kPrint ? "print" : "fail", b.getVoidTy(),
          {f.launch(), b.getInt64(node), b.getInt64(count), values});
   }
+  bool LoadsSeeOtherThreads() const override { return true; }
   void EmitDeactivate(FunctionEmitter& f, Value* node, Value* container,
                       Value* cell) const override {
     Call(f, "deactivate", f.builder().getVoidTy(), {f.launch(), node, container, cell});

@@ -42,9 +42,7 @@ Value* TreeWalker::Activity(int64_t tree, int64_t node, const Place& place) {
   };
   switch (Node(tree, node).getKind()) {
     case SNodeKind::kPointer: {
-      auto* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
-      f_.TagTables(cell);
-      return b().CreateIsNotNull(cell);
+      return b().CreateIsNotNull(LoadSlot(tree, node, Slot(place)));
     }
     case SNodeKind::kBitmasked: {
       Value* number = EmitAffine(b(), place.number);
@@ -83,6 +81,16 @@ Value* TreeWalker::Slot(const Place& place) {
   return b().CreateInBoundsGEP(b().getPtrTy(), place.container, EmitAffine(b(), place.number));
 }
 
+Value* TreeWalker::LoadSlot(int64_t tree, int64_t node, Value* slot) {
+  auto* cell = b().CreateLoad(b().getPtrTy(), slot);
+  if (!f_.state_->target->LoadsSeeOtherThreads() && !IsSteady(tree, node)) {
+    cell->setAtomic(llvm::AtomicOrdering::Monotonic);
+    cell->setAlignment(llvm::Align(abi::kPointerBytes));
+  }
+  f_.TagTables(cell);
+  return cell;
+}
+
 TreeWalker::Found TreeWalker::PointerStep(const Walk& walk, int64_t node, const Place& place) {
   Value* spare = Spare(walk.tree, node, walk.access);
   if (walk.access == Access::kActivate) {
@@ -93,8 +101,7 @@ TreeWalker::Found TreeWalker::PointerStep(const Walk& walk, int64_t node, const 
     });
     return {cell, place.in_range};
   }
-  Value* cell = b().CreateLoad(b().getPtrTy(), Slot(place));
-  f_.TagTables(llvm::cast<llvm::Instruction>(cell));
+  Value* cell = LoadSlot(walk.tree, node, Slot(place));
   // Out of range, digit 0 was loaded: a valid slot of the container, whose content does not count.
   Value* active = And(b().CreateIsNotNull(cell), place.in_range);
   return {b().CreateSelect(active, cell, spare), nullptr};

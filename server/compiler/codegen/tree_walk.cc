@@ -360,7 +360,6 @@ Value* TreeWalker::CellAddress(int64_t tree, int64_t node, const Place& place) {
   return b().CreateConstInBoundsGEP1_64(b().getInt8Ty(), cell, offset.constant);
 }
 
-// The KilnNode of a sparse node.
 Value* TreeWalker::NodeState(int64_t tree, int64_t node) {
   Value* nodes = f_.Argument(kernel_.getTree(tree).getSlot() + 1, b().getPtrTy());
   return f_.EntryLoad(nodes, abi::kPointerBytes * node);

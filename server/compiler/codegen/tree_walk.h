@@ -54,6 +54,8 @@ class TreeWalker {
   }
   // Whether nothing in the code activates or deactivates cells on the path to the node.
   bool IsSteady(int64_t tree, int64_t node) const;
+  // The KilnNode of a sparse node.
+  llvm::Value* NodeState(int64_t tree, int64_t node);
 
   // The indices of an SNode as coordinates. Ops that name a container lack the index of its axis.
   Coordinates At(ir::TreeFieldAttr field, mlir::ValueRange indices);
@@ -184,8 +186,9 @@ class TreeWalker {
   bool IsOutermost(int64_t tree, int64_t node, int64_t axis);
   llvm::Value* CellAddress(int64_t tree, int64_t node, const Place& place);
   llvm::Value* Slot(const Place& place);
+  // What a pointer node's slot leads to; null: the cell is inactive.
+  llvm::Value* LoadSlot(int64_t tree, int64_t node, llvm::Value* slot);
   llvm::Value* Mask(int64_t tree, int64_t node, const Place& place);
-  llvm::Value* NodeState(int64_t tree, int64_t node);
   llvm::Value* Spare(int64_t tree, int64_t node, Access access);
   llvm::Value* SpareBelow(int64_t tree, int64_t node, Access access);
   llvm::SmallVector<llvm::Value*> Shape(int64_t tree, int64_t node);

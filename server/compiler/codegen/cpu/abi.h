@@ -43,17 +43,6 @@ static_assert(std::is_same_v<decltype(KilnRuntime::print), decltype(KilnRuntime:
 inline constexpr int64_t kStreamFrom = offsetof(KilnRuntime, stream_from);
 static_assert(sizeof(KilnRuntime::stream_from) == sizeof(int64_t));
 
-// KilnElement: a pointer, then i32s. Axis A's index is at kAt + A * kIndexBytes.
-inline constexpr int64_t kElementBytes = sizeof(KilnElement);
-inline constexpr int64_t kCell = offsetof(KilnElement, cell);
-inline constexpr int64_t kBegin = offsetof(KilnElement, begin);
-inline constexpr int64_t kCount = offsetof(KilnElement, count);
-inline constexpr int64_t kAt = offsetof(KilnElement, at);
-inline constexpr int64_t kIndexBytes = sizeof(KilnElement::at[0]);
-static_assert(std::is_same_v<decltype(KilnElement::begin), int32_t>);
-static_assert(std::is_same_v<decltype(KilnElement::count), int32_t>);
-static_assert(std::is_same_v<decltype(KilnElement::at), int32_t[KILN_MAX_AXES]>);
-
 }  // namespace kiln::abi
 
 #endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_ABI_H_

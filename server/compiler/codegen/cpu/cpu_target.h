@@ -50,6 +50,7 @@ class CpuTarget final : public codegen::Target {
   llvm::Value* EmitTapePush(FunctionEmitter& f, llvm::Value* bytes) const override;
   llvm::Value* EmitTapeTop(FunctionEmitter& f, llvm::Value* bytes) const override;
   void EmitTapePop(FunctionEmitter& f, llvm::Value* bytes) const override;
+  bool LoadsSeeOtherThreads() const override { return true; }
   void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,
                       llvm::Value* cell) const override;
 

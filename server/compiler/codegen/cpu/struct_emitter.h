@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "server/compiler/codegen/abi.h"
-#include "server/compiler/codegen/cpu/struct_plan.h"
 #include "server/compiler/codegen/function_emitter.h"
+#include "server/compiler/codegen/struct_plan.h"
 
 namespace kiln::cpu {
 

@@ -15,6 +15,7 @@
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
 #include "server/compiler/codegen/cuda/simt.h"
+#include "server/compiler/codegen/cuda/struct_task.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/random_streams.h"
@@ -27,12 +28,6 @@ namespace arith = mlir::arith;
 namespace math = mlir::math;
 using codegen::LaunchField;
 using llvm::Value;
-
-// Says that this compiler has no code for `what`; emission goes on so as to end.
-Value* Unsupported(KernelState& state, const char* what, llvm::Type* type) {
-  if (state.unsupported.empty()) state.unsupported = absl::StrCat(what, " on CUDA");
-  return type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type);
-}
 
 // Calls a function of the device library that is not pure.
 Value* CallDevice(FunctionEmitter& f, const char* name, llvm::Type* result,
@@ -134,9 +129,9 @@ void CudaTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int numbe
   cuda::EmitRangeTask(state, op, number, task);
 }
 
-void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp /*op*/, int /*number*/,
-                                proto::Task* /*task*/) const {
-  state->unsupported = "loops over sparse SNodes on CUDA";
+void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
+                                proto::Task* task) const {
+  cuda::EmitStructTask(state, op, number, task);
 }
 
 Value* CudaTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
@@ -200,20 +195,31 @@ void CudaTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t 
   CallDevice(f, "kiln_cuda_print", b.getVoidTy(), arguments);
 }
 
-void CudaTarget::EmitDeactivate(FunctionEmitter& f, Value* /*node*/, Value* /*container*/,
-                                Value* /*cell*/) const {
-  Unsupported(f.state(), "sparse SNodes", f.builder().getVoidTy());
+void CudaTarget::EmitDeactivate(FunctionEmitter& f, Value* node, Value* container,
+                                Value* cell) const {
+  CallDevice(f, "kiln_cuda_deactivate", f.builder().getVoidTy(), {node, container, cell});
 }
 
-Value* CudaTarget::EmitTapePush(FunctionEmitter& f, Value* /*bytes*/) const {
-  return Unsupported(f.state(), "gradients of loops that keep their steps", f.builder().getPtrTy());
+// Calls a function of the calling thread's tape.
+Value* CudaTarget::CallTape(FunctionEmitter& f, const char* name, llvm::Type* result,
+                            Value* bytes) {
+  f.state().tapes = true;
+  return CallDevice(
+      f, name, result,
+      {f.EntryLoad(f.launch(), cuda_abi::kTapes), EmitThreadNumber(f.builder()), bytes});
+}
+
+Value* CudaTarget::EmitTapePush(FunctionEmitter& f, Value* bytes) const {
+  return CallTape(f, "kiln_cuda_tape_push", f.builder().getPtrTy(), bytes);
 }
 
 Value* CudaTarget::EmitTapeTop(FunctionEmitter& f, Value* bytes) const {
-  return EmitTapePush(f, bytes);
+  return CallTape(f, "kiln_cuda_tape_top", f.builder().getPtrTy(), bytes);
 }
 
-void CudaTarget::EmitTapePop(FunctionEmitter& f, Value* bytes) const { EmitTapePush(f, bytes); }
+void CudaTarget::EmitTapePop(FunctionEmitter& f, Value* bytes) const {
+  CallTape(f, "kiln_cuda_tape_pop", f.builder().getVoidTy(), bytes);
+}
 
 // --- Random numbers: those of the CPU, since a stream is that of an iteration --------------
 

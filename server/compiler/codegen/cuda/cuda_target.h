@@ -3,8 +3,6 @@
 // A task is one entry of the module (runtime/cuda_abi.h): its threads divide the iterations among
 // themselves, each in steps of the number of all threads, so that neighbours access neighbouring
 // memory. An entry holds the kernel's PTX.
-//
-// There is no code yet for trees, tapes and what else tells by `unsupported`.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_
 
@@ -52,6 +50,8 @@ class CudaTarget final : public codegen::Target {
   llvm::Value* EmitTapePush(FunctionEmitter& f, llvm::Value* bytes) const override;
   llvm::Value* EmitTapeTop(FunctionEmitter& f, llvm::Value* bytes) const override;
   void EmitTapePop(FunctionEmitter& f, llvm::Value* bytes) const override;
+  // Caches of multiprocessors are not coherent.
+  bool LoadsSeeOtherThreads() const override { return false; }
   void EmitDeactivate(FunctionEmitter& f, llvm::Value* node, llvm::Value* container,
                       llvm::Value* cell) const override;
 
@@ -67,6 +67,8 @@ class CudaTarget final : public codegen::Target {
   absl::StatusOr<Linked> Link(llvm::ArrayRef<char> object) override;
 
  private:
+  static llvm::Value* CallTape(FunctionEmitter& f, const char* name, llvm::Type* result,
+                               llvm::Value* bytes);
   const kiln::Target target_;
   std::unique_ptr<PtxMachine> machine_;
 };

@@ -110,8 +110,10 @@ absl::StatusOr<std::unique_ptr<PtxMachine>> PtxMachine::Make(Target target,
 }
 
 absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std::string> exported) {
-  std::string called;
-  if (Calls(module, kDevicePrefix, &called)) {
+  std::string called, linked;
+  // Again for what the linked functions call.
+  while (Calls(module, kDevicePrefix, &called) && called != linked) {
+    linked = called;
     RETURN_IF_ERROR(
         LinkBitcode(module, {kCudaBitcode, kCudaBitcodeSize}, "the device library for CUDA"));
   }

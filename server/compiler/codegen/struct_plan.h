@@ -1,7 +1,7 @@
 // What a struct task runs over, and which cells its body reads and writes besides the one that the
-// loop is at. Private to this folder.
-#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
-#define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
+// loop is at.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_
+#define KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_
 
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "server/compiler/codegen/tree_walk.h"
 #include "server/compiler/dialect/dialect.h"
 
-namespace kiln::cpu {
+namespace kiln {
 
 struct StructPlan {
   // One loop over cells of a block: the index along `axis` advances by `factor`.
@@ -52,6 +52,6 @@ std::pair<int64_t, int64_t> Reach(ir::RangeTaskOp op, const TreeWalker& trees,
 // Whether code in the region may write to the memory that the address leads to.
 bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp address);
 
-}  // namespace kiln::cpu
+}  // namespace kiln
 
-#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_PLAN_H_
+#endif  // KILN_SERVER_COMPILER_CODEGEN_STRUCT_PLAN_H_

@@ -1,4 +1,4 @@
-#include "server/compiler/codegen/cpu/struct_plan.h"
+#include "server/compiler/codegen/struct_plan.h"
 
 #include <array>
 
@@ -6,7 +6,7 @@
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/dialect/effects.h"
 
-namespace kiln::cpu {
+namespace kiln {
 namespace {
 
 // The most cells of an iteration. Threads share blocks of more; a level of more is split into rows
@@ -197,4 +197,4 @@ bool IsWritten(mlir::Region& region, const TreeWalker& trees, ir::GlobalOp addre
       .wasInterrupted();
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln

@@ -1,0 +1,646 @@
+#include "runtime/cuda/cuda_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "common/base/check.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/mirrored_buffer.h"
+#include "runtime/cuda/tree_work.h"
+#include "runtime/device_lib/cuda_tree.h"
+#include "runtime/device_lib/tree.h"
+
+namespace kiln {
+namespace {
+
+using cuda::Address;
+
+constexpr uint64_t kDefaultLimit = uint64_t{1} << 30;
+constexpr uint64_t kLeastArena = uint64_t{1} << 16;
+
+// As in Tree: vector loads of the last element of a stand-in must not read the next one.
+uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
+
+uint64_t BlockBytes(uint64_t bytes) { return sizeof(KilnCudaBlock) + (bytes + 31) / 32 * 32; }
+
+// Numbers of cells may exceed what 64 bits hold.
+constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+uint64_t Times(uint64_t x, uint64_t y) { return __builtin_mul_overflow(x, y, &x) ? kMost : x; }
+uint64_t Plus(uint64_t x, uint64_t y) { return __builtin_add_overflow(x, y, &x) ? kMost : x; }
+
+uint64_t KindOf(const SNodeFacts& kind) {
+  if (kind.cells == CellsAre::kBehindPointer) return KILN_CUDA_POINTER;
+  return kind.cells == CellsAre::kInChunks ? KILN_CUDA_DYNAMIC : KILN_CUDA_BITMASKED;
+}
+
+// Whether loops run over lists of the node's cells: there are levels below.
+bool HasLevelsBelow(const TreeShape& shape, int node) {
+  return std::any_of(shape[node].children.begin(), shape[node].children.end(),
+                     [&](int child) { return shape[child].kind->is_level(); });
+}
+
+// The bytes that all cells and lists can take, roughly, and no less.
+uint64_t WorstArena(const TreeShape& shape) {
+  uint64_t bytes = kLeastArena;
+  std::vector<uint64_t> cells(shape.size(), 1);
+  std::vector<int> open = {0};
+  while (!open.empty()) {
+    const int n = open.back();
+    open.pop_back();
+    const NodeLayout& node = shape[n];
+    open.insert(open.end(), node.children.begin(), node.children.end());
+    if (n == 0) continue;
+    const uint64_t containers = cells[node.parent];
+    cells[n] = Times(containers, node.num_cells);
+    if (!node.kind->is_sparse) continue;
+    if (node.kind->cells == CellsAre::kBehindPointer) {
+      bytes = Plus(bytes, Times(cells[n], BlockBytes(node.cell_bytes)));
+    } else if (node.kind->cells == CellsAre::kInChunks) {
+      const uint64_t chunk = std::min<uint64_t>(node.num_cells, node.chunk_cells);
+      const uint64_t chunks = (node.num_cells + chunk - 1) / chunk;
+      uint64_t container = Times(chunks, BlockBytes(chunk * node.cell_bytes));
+      if (chunks > 1) container = Plus(container, BlockBytes(chunks * sizeof(uint8_t*)));
+      bytes = Plus(bytes, Times(containers, container));
+    }
+    // A list leaves at most twice its size behind as it grows.
+    const uint64_t elements = HasLevelsBelow(shape, n)
+                                  ? cells[n]
+                                  : Plus(Times(containers, node.num_cells / KILN_CUDA_SLICE + 1),
+                                         cells[n] / KILN_CUDA_SLICE);
+    bytes = Plus(bytes, Times(Plus(elements, 64), 4 * sizeof(KilnElement)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// What the host sees of the buffer as a whole is the root's cell.
+class CudaTree::RootOfBuffer final : public Buffer {
+ public:
+  RootOfBuffer(std::unique_ptr<Buffer> all, uint64_t root_bytes)
+      : Buffer(all->data(), all->host(), all->size()),
+        all_(std::move(all)),
+        root_bytes_(root_bytes) {}
+
+  Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override {
+    if (offset != 0 || bytes != size()) return all_->Touch(offset, bytes, access);
+    // The root has other fields, too.
+    const auto wanted = access == HostAccess::kRead ? access : HostAccess::kWrite;
+    return all_->Touch(0, root_bytes_, wanted);
+  }
+  Result<> HandOver() override { return all_->HandOver(); }
+  // The host follows pointers in the mirror, and changes several places in one step.
+  Result<> Share() override {
+    return Error{ErrorCode::kUnimplemented,
+                 "fields beside sparse SNodes cannot be given to other libraries on a CUDA device"};
+  }
+
+ private:
+  const std::unique_ptr<Buffer> all_;
+  const uint64_t root_bytes_;
+};
+
+// --- Making
+
+// Writes what the device knows of the tree into the mirror of a new buffer, which is all zeros.
+class CudaTree::Image {
+ public:
+  Image(CudaTree* tree, uint64_t at) : tree_(*tree), next_(at) {}
+
+  // The bytes between the root and the cells, at most.
+  static uint64_t Bytes(const TreeShape& shape) {
+    uint64_t bytes = sizeof(KilnCudaTree) + 4096;
+    for (const NodeLayout& node : shape.nodes) {
+      bytes += sizeof(void*);  // in the table of nodes
+      if (!node.kind->is_sparse) continue;
+      bytes += sizeof(KilnCudaNode) + 2 * RoomFor(node.cell_bytes) + 4 * 64;
+      // Its own levels, and the steps of two paths.
+      bytes += node.levels.size() * sizeof(KilnCudaLevel);
+      for (int n = node.parent; n > 0; n = shape[n].parent) {
+        bytes += 2 * (sizeof(KilnCudaStep) + shape[n].levels.size() * sizeof(KilnCudaLevel));
+      }
+    }
+    return bytes;
+  }
+
+  // The device's address of `count` new Ts.
+  template <typename T>
+  T* New(uint64_t count, uint64_t align = 64) {
+    next_ = (next_ + align - 1) / align * align;
+    auto* at = reinterpret_cast<T*>(tree_.buffer_->data() + next_);
+    next_ += count * sizeof(T);  // NOLINT(bugprone-sizeof-expression)
+    KILN_CHECK(next_ <= tree_.buffer_->size()) << "the image of a tree is too large";
+    return at;
+  }
+  template <typename T>
+  T& Host(T* device) {
+    return *reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(device) - tree_.buffer_->data() +
+                                 tree_.buffer_->host());
+  }
+
+  const KilnCudaLevel* Levels(const std::vector<NodeLayout::Level>& levels) {
+    auto* made = New<KilnCudaLevel>(levels.size(), 8);
+    for (size_t i = 0; i < levels.size(); ++i) {
+      Host(made + i) = {levels[i].axis, levels[i].extent, levels[i].multiplier};
+    }
+    return made;
+  }
+
+  // From the cells of `above` to the containers of `node`.
+  KilnCudaPath Path(int above, int node) {
+    const TreeShape& shape = tree_.shape_;
+    std::vector<int> way;
+    for (int n = shape[node].parent; n != above && n > 0; n = shape[n].parent) {
+      way.insert(way.begin(), n);
+    }
+    auto* steps = New<KilnCudaStep>(way.size(), 8);
+    KilnCudaPath path = {steps, way.size(), 1, shape[node].offset};
+    for (size_t i = 0; i < way.size(); ++i) {
+      const NodeLayout& level = shape[way[i]];
+      Host(steps + i) = {level.num_cells, level.cell_bytes, level.offset, Levels(level.levels),
+                         level.levels.size()};
+      path.count *= level.num_cells;
+    }
+    return path;
+  }
+
+  uint64_t end() const { return (next_ + 255) / 256 * 256; }
+
+ private:
+  CudaTree& tree_;
+  uint64_t next_;
+};
+
+Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape shape,
+                                                 const TreeOptions& options) {
+  for (int n = 0; n < shape.size(); ++n) {
+    if (shape[n].kind->is_sparse && shape[n].num_cells > kMaxContainerCells) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "SNode " + std::to_string(n) + ": " + std::to_string(shape[n].num_cells) +
+                       " cells; at most " + std::to_string(kMaxContainerCells) +
+                       " fit into a sparse container"};
+    }
+  }
+  if (Result<> loaded = cuda::LoadTreeWork(device); !loaded.ok()) return loaded.error();
+  auto tree = std::unique_ptr<CudaTree>(new CudaTree(device, std::move(shape), options));
+  const uint64_t limit = options.budget == nullptr ? kDefaultLimit : options.budget->limit();
+  if (Result<> allocated = tree->Allocate(limit); !allocated.ok()) return allocated.error();
+  return tree;
+}
+
+CudaTree::CudaTree(CudaDevice* device, TreeShape shape, const TreeOptions& options)
+    : device_(device), shape_(std::move(shape)), names_(options.names) {}
+
+CudaTree::~CudaTree() {
+  if (id_ != 0) device_->ForgetTree(id_);
+}
+
+Result<> CudaTree::Allocate(uint64_t limit) {
+  // A cache line of zeros behind the root, for stray reads.
+  const uint64_t head = (shape_.root_bytes() + 64 + 255) / 256 * 256;
+  const uint64_t fixed = head + Image::Bytes(shape_) + 4096;
+  if (fixed >= limit) {
+    return Error{ErrorCode::kResourceExhausted,
+                 "the root of the fields takes " + std::to_string(shape_.root_bytes()) +
+                     " bytes; the limit is " + std::to_string(limit) + " bytes"};
+  }
+  const uint64_t bytes = fixed + std::min(WorstArena(shape_), limit - fixed);
+  Result<std::unique_ptr<Buffer>> memory = device_->Allocate(bytes);
+  if (!memory.ok()) return memory.error();
+  buffer_ = std::make_shared<RootOfBuffer>(*std::move(memory), shape_.root_bytes());
+  // Parents first, whatever their numbers.
+  std::vector<int> open = {0}, parent(shape_.size(), 0), holder(shape_.size(), 0);
+  while (!open.empty()) {
+    const int n = open.back();
+    open.pop_back();
+    const bool sparse = shape_[n].kind->is_sparse;
+    if (sparse) order_.push_back(n);
+    for (size_t c = shape_[n].children.size(); c-- > 0;) {
+      const int child = shape_[n].children[c];
+      parent[child] = sparse ? n : parent[n];
+      holder[child] = shape_[n].kind->keeps_memory() ? n : holder[n];
+      open.push_back(child);
+    }
+  }
+  if (Result<> touched = buffer_->Touch(0, fixed, HostAccess::kWrite); !touched.ok())
+    return touched;
+  Image image(this, head);
+  tree_ = image.New<KilnCudaTree>(1);
+  auto* nodes = image.New<KilnCudaNode>(order_.size());
+  table_ = image.New<KilnNode*>(shape_.size());
+  sparse_.resize(shape_.size());
+  for (size_t i = 0; i < order_.size(); ++i) sparse_[order_[i]] = nodes + i;
+  for (const int n : order_) {
+    const NodeLayout& layout = shape_[n];
+    KilnCudaNode& node = image.Host(sparse_[n]);
+    image.Host(table_ + n) = &sparse_[n]->shared;
+    node.shared.ambient = image.New<uint8_t>(RoomFor(layout.cell_bytes));
+    node.shared.dump = image.New<uint8_t>(RoomFor(layout.cell_bytes));
+    node.tree = tree_;
+    node.parent = parent[n] == 0 ? nullptr : sparse_[parent[n]];
+    node.holder = holder[n] == 0 ? nullptr : sparse_[holder[n]];
+    node.number = n;
+    node.kind = KindOf(*layout.kind);
+    node.cells = layout.num_cells;
+    node.cell_bytes = layout.cell_bytes;
+    node.mask_offset = layout.mask_offset;
+    node.memory_cells = 1;
+    if (node.kind == KILN_CUDA_DYNAMIC) {
+      node.memory_cells = std::min<uint64_t>(layout.num_cells, layout.chunk_cells);
+      const uint64_t chunks = (node.cells + node.memory_cells - 1) / node.memory_cells;
+      if (chunks > 1) node.chunks = chunks;
+      node.directories.bytes = node.chunks * sizeof(uint8_t*);
+    }
+    if (layout.kind->keeps_memory()) node.memory.bytes = node.memory_cells * node.cell_bytes;
+    node.path = image.Path(parent[n], n);
+    node.held = image.Path(holder[n], n);
+    node.levels = image.Levels(layout.levels);
+    node.num_levels = layout.levels.size();
+  }
+  arena_ = image.end();
+  KilnCudaTree& tree = image.Host(tree_);
+  tree.next = buffer_->data() + arena_;
+  tree.end = buffer_->data() + bytes;
+  tree.root = buffer_->data();
+  Result<Address> notice = device_->RememberTree(this, &id_);
+  if (!notice.ok()) return notice.error();
+  tree.notice = reinterpret_cast<KilnCudaNotice*>(*notice);
+  tree.id = id_;
+  tree.nodes = nodes;
+  tree.num_nodes = order_.size();
+  return {};
+}
+
+std::string CudaTree::Refusal(uint64_t node) const {
+  const uint32_t number = static_cast<uint32_t>(node);
+  const bool list = node >> 32 != 0;
+  std::string name = "S" + std::to_string(number);
+  if (number < names_.size() && !names_[number].empty()) name = "'" + names_[number] + "'";
+  name += std::string(" (") + shape_[static_cast<int>(number)].kind->name + ")";
+  const std::string what =
+      list ? "no room for the list of a struct-for's cells, of SNode " + name
+           : std::string("cannot activate another ") +
+                 (shape_[static_cast<int>(number)].kind->is_list ? "chunk" : "cell") +
+                 " of SNode " + name;
+  return "out of memory: " + what + "; its tree has " + std::to_string(buffer_->size()) +
+         " bytes on the CUDA device (ti.init(device_memory_GB=...) sets the limit)";
+}
+
+// --- The mirror
+
+uint8_t* CudaTree::Mirror(const void* at, uint64_t bytes, HostAccess access) const {
+  const uint64_t offset = static_cast<const uint8_t*>(at) - buffer_->data();
+  KILN_CHECK(offset < buffer_->size()) << "an address outside of a tree";
+  bytes = std::min(bytes, buffer_->size() - offset);
+  if (Result<> touched = buffer_->Touch(offset, bytes, access); !touched.ok() && failure_.ok()) {
+    failure_ = touched;
+  }
+  return buffer_->host() + offset;
+}
+
+Result<> CudaTree::TakeFailure() const {
+  if (failure_.ok()) return device_->TakeNotice();
+  return std::exchange(failure_, Result<>());
+}
+
+uint8_t* CudaTree::root() const { return buffer_->host(); }
+
+KilnNode* CudaTree::node(int node) const {
+  return sparse_[node] == nullptr ? nullptr : &sparse_[node]->shared;
+}
+
+uint8_t* CudaTree::Take(KilnCudaPool* pool) const {
+  KilnCudaPool& own = *Mirror(pool, HostAccess::kWrite);
+  KilnCudaBlock* block = own.free;
+  if (block != nullptr) {
+    own.free = Read(&block->next);
+  } else {
+    KilnCudaTree& tree = *Mirror(tree_, HostAccess::kWrite);
+    const uint64_t bytes = BlockBytes(own.bytes);
+    if (bytes > static_cast<uint64_t>(tree.end - tree.next)) return nullptr;
+    block = reinterpret_cast<KilnCudaBlock*>(tree.next);
+    tree.next += bytes;
+  }
+  ++own.made;
+  return reinterpret_cast<uint8_t*>(block + 1);
+}
+
+uint8_t* CudaTree::Fill(KilnCudaPool* pool, uint8_t** slot) const {
+  uint8_t* found = Read(slot);
+  if (found != nullptr) return found;
+  found = Take(pool);
+  if (found != nullptr) Write(slot, found);
+  return found;
+}
+
+uint8_t* CudaTree::ActivateChunk(KilnCudaNode* node, uint8_t* container, uint64_t chunk) const {
+  uint8_t** slot = &reinterpret_cast<KilnList*>(container)->memory;
+  if (Read(&node->chunks) > 0) {
+    uint8_t* directory = Fill(&node->directories, slot);
+    if (directory == nullptr) return nullptr;
+    slot = reinterpret_cast<uint8_t**>(directory) + chunk;
+  }
+  uint8_t* made = Fill(&node->memory, slot);
+  if (made != nullptr) SetChanged(node);
+  return made;
+}
+
+uint8_t* CudaTree::Chunk(KilnCudaNode* node, uint8_t* container, uint64_t chunk) const {
+  uint8_t* memory = Read(&reinterpret_cast<KilnList*>(container)->memory);
+  if (memory == nullptr || Read(&node->chunks) == 0) return memory;
+  return Read(reinterpret_cast<uint8_t**>(memory) + chunk);
+}
+
+// The cell of a sparse node, as the device's address; null as for CellAccess and without memory.
+uint8_t* CudaTree::Find(KilnCudaNode* node, uint8_t* container, uint64_t cell,
+                        CellAccess access) const {
+  const KilnCudaNode& own = *Mirror(node, HostAccess::kRead);
+  uint8_t* const absent = access == CellAccess::kRead ? own.shared.ambient : nullptr;
+  const bool write = access == CellAccess::kWrite;
+  if (own.kind == KILN_CUDA_POINTER) {
+    uint8_t** slot = reinterpret_cast<uint8_t**>(container) + cell;
+    uint8_t* found = Read(slot);
+    if (found != nullptr || !write) return found != nullptr ? found : absent;
+    found = Fill(&node->memory, slot);
+    if (found != nullptr) SetChanged(node);
+    return found;
+  }
+  if (own.kind == KILN_CUDA_BITMASKED) {
+    auto* word = reinterpret_cast<uint32_t*>(container + own.mask_offset) + cell / 32;
+    const uint32_t bit = uint32_t{1} << (cell % 32);
+    const uint32_t bits = Read(word);
+    if ((bits & bit) == 0) {
+      if (access == CellAccess::kFind) return nullptr;
+      if (write) {
+        Write(word, bits | bit);
+        SetChanged(node);
+      }
+    }
+    return container + cell * own.cell_bytes;
+  }
+  auto* list = reinterpret_cast<KilnList*>(container);
+  const uint64_t length = Read(&list->length);
+  if (!write && cell >= length) return absent;
+  const uint64_t chunk = cell / own.memory_cells;
+  uint8_t* memory = Chunk(node, container, chunk);
+  if (memory == nullptr && write) memory = ActivateChunk(node, container, chunk);
+  if (memory == nullptr) return write ? nullptr : absent;
+  if (cell >= length) {
+    Write(&list->length, static_cast<uint32_t>(cell) + 1);
+    SetChanged(node);
+  }
+  return memory + cell % own.memory_cells * own.cell_bytes;
+}
+
+// --- Elements
+
+Error CudaTree::Beyond(int node, uint32_t axis, const int64_t* at) const {
+  return {ErrorCode::kOutOfRange,
+          "index " + std::to_string(at[axis]) + " along axis " + std::to_string(axis) +
+              " of SNode S" + std::to_string(node) + ", which has " +
+              std::to_string(shape_.AxisExtent(node, axis)) + " cells there"};
+}
+
+Result<std::vector<CudaTree::Level>> CudaTree::WayTo(int node, const int64_t* at) const {
+  std::vector<Level> way;
+  std::array<uint64_t, kMaxIndices> rest = {};
+  uint32_t axes = 0;
+  for (int n = node; n > 0; n = shape_[n].parent) {
+    uint64_t cell = 0;
+    for (const NodeLayout::Level& level : shape_[n].levels) {
+      // The first level of an axis on the way up sees the whole index.
+      if ((axes >> level.axis & 1) == 0) {
+        axes |= uint32_t{1} << level.axis;
+        if (at[level.axis] < 0) return Beyond(node, level.axis, at);
+        rest[level.axis] = static_cast<uint64_t>(at[level.axis]);
+      }
+      cell += rest[level.axis] % level.extent * level.multiplier;
+      rest[level.axis] /= level.extent;
+    }
+    way.push_back({n, cell});
+  }
+  for (uint32_t axis = 0; axis < kMaxIndices; ++axis) {
+    if (rest[axis] != 0) return Beyond(node, axis, at);
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+Result<uint8_t*> CudaTree::Locate(int node, const int64_t* at, CellAccess access) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Result<std::vector<Level>> way = WayTo(node, at);
+  if (!way.ok()) return way.error();
+  uint8_t* cell = buffer_->data();
+  for (const Level& level : *way) {
+    const NodeLayout& layout = shape_[level.node];
+    uint8_t* container = cell + layout.offset;
+    if (sparse_[level.node] == nullptr) {
+      // The cells of a word are its bits.
+      cell = container + (layout.kind->is_word() ? 0 : level.cell * layout.cell_bytes);
+      continue;
+    }
+    cell = Find(sparse_[level.node], container, level.cell, access);
+    if (Result<> done = TakeFailure(); !done.ok()) return done.error();
+    if (cell == nullptr) {
+      if (access == CellAccess::kFind) return cell;
+      return Error{ErrorCode::kResourceExhausted, Refusal(level.node)};
+    }
+  }
+  const auto wanted = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
+  uint8_t* host = Mirror(static_cast<const void*>(cell), sizeof(uint64_t), wanted);
+  if (Result<> done = TakeFailure(); !done.ok()) return done.error();
+  return host;
+}
+
+// --- All cells
+
+class CudaTree::Walker {
+ public:
+  using Visit = std::function<void(const CellRun&)>;
+  Walker(const CudaTree& tree, int node, bool make, HostAccess access, const Visit& visit)
+      : tree_(tree), make_(make), access_(access), visit_(visit) {
+    for (int n = node; n > 0; n = tree.shape_[n].parent) way_.insert(way_.begin(), n);
+  }
+
+  void Run() {
+    const int32_t at[kMaxIndices] = {};
+    if (way_.empty()) return Visited(tree_.buffer_->data(), 1, tree_.shape_.root_bytes(), at);
+    Below(0, tree_.buffer_->data(), at);
+  }
+
+ private:
+  // The cells of way_[depth] in `cell`, whose index is `above`.
+  void Below(size_t depth, uint8_t* cell, const int32_t* above) {
+    const NodeLayout& layout = tree_.shape_[way_[depth]];
+    uint8_t* container = cell + layout.offset;
+    int32_t first[kMaxIndices];
+    std::memcpy(first, above, sizeof first);
+    for (const NodeLayout::Level& level : layout.levels) {
+      first[level.axis] = static_cast<int32_t>(first[level.axis] * level.extent);
+    }
+    if (layout.levels.empty()) return Cells(depth, container, 1, first);  // a word of bits
+    KilnCudaNode* sparse = tree_.sparse_[way_[depth]];
+    if (sparse == nullptr) return Run(depth, 0, container, layout.num_cells, first);
+    ForEachSparse(depth, sparse, container, first);
+  }
+
+  void ForEachSparse(size_t depth, KilnCudaNode* sparse, uint8_t* container, const int32_t* first) {
+    const KilnCudaNode& node = *tree_.Mirror(sparse, HostAccess::kRead);
+    if (node.kind == KILN_CUDA_DYNAMIC) {
+      const uint64_t length = std::min<uint64_t>(
+          tree_.Read(&reinterpret_cast<KilnList*>(container)->length), node.cells);
+      for (uint64_t cell = 0; cell < length; cell += node.memory_cells) {
+        const uint64_t chunk = cell / node.memory_cells;
+        uint8_t* memory = tree_.Chunk(sparse, container, chunk);
+        if (memory == nullptr && make_) {
+          memory = tree_.ActivateChunk(sparse, container, chunk);
+          if (memory == nullptr) continue;
+        }
+        Run(depth, cell, memory, std::min(node.memory_cells, length - cell), first);
+      }
+      return;
+    }
+    for (uint64_t cell = 0; cell < node.cells; ++cell) {
+      uint8_t* at = container + cell * node.cell_bytes;
+      if (node.kind == KILN_CUDA_POINTER) {
+        at = tree_.Read(reinterpret_cast<uint8_t**>(container) + cell);
+        if (at == nullptr) continue;
+      } else {
+        auto* words = reinterpret_cast<uint32_t*>(container + node.mask_offset);
+        const uint32_t word = tree_.Read(words + cell / 32);
+        if (word == 0) cell |= 31;
+        if ((word >> (cell % 32) & 1) == 0) continue;
+      }
+      Run(depth, cell, at, 1, first);
+    }
+  }
+
+  // Cuts neighbours at the ends of rows: a run's cells differ along one axis only.
+  void Run(size_t depth, uint64_t number, uint8_t* cell, uint64_t count, const int32_t* first) {
+    const NodeLayout& layout = tree_.shape_[way_[depth]];
+    const uint64_t row = layout.levels.back().extent;
+    while (count > 0) {
+      int32_t at[kMaxIndices];
+      std::memcpy(at, first, sizeof at);
+      for (const NodeLayout::Level& level : layout.levels) {
+        at[level.axis] += static_cast<int32_t>(number / level.multiplier % level.extent);
+      }
+      const uint64_t in_row = std::min(count, row - number % row);
+      Cells(depth, cell, in_row, at);
+      number += in_row;
+      if (cell != nullptr) cell += in_row * layout.cell_bytes;
+      count -= in_row;
+    }
+  }
+
+  void Cells(size_t depth, uint8_t* cell, uint64_t count, const int32_t* at) {
+    const NodeLayout& layout = tree_.shape_[way_[depth]];
+    if (depth + 1 == way_.size()) return Visited(cell, count, layout.cell_bytes, at);
+    if (cell == nullptr) return;  // a list's cells without a chunk contain nothing
+    int32_t own[kMaxIndices];
+    std::memcpy(own, at, sizeof own);
+    for (uint64_t i = 0; i < count; ++i) {
+      Below(depth + 1, cell + i * layout.cell_bytes, own);
+      if (!layout.levels.empty()) ++own[layout.levels.back().axis];
+    }
+  }
+
+  void Visited(uint8_t* cell, uint64_t count, uint64_t stride, const int32_t* at) {
+    // Those who only count do not look at the cells.
+    uint8_t* host = nullptr;
+    if (cell != nullptr && make_) {
+      host = tree_.Mirror(static_cast<const void*>(cell), count * stride, access_);
+    }
+    visit_({host, count, at});
+  }
+
+  const CudaTree& tree_;
+  std::vector<int> way_;  // below the root
+  const bool make_;       // allocates the chunks that active cells lack
+  const HostAccess access_;
+  const Visit& visit_;
+};
+
+void CudaTree::ForEachRun(int node, const std::function<void(const CellRun&)>& visit,
+                          HostAccess access) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Walker(*this, node, /*make=*/true, access, visit).Run();
+  device_->Keep(TakeFailure());
+}
+
+uint64_t CudaTree::CountActive(int node) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  uint64_t count = 0;
+  const std::function<void(const CellRun&)> add = [&](const CellRun& run) { count += run.count; };
+  Walker(*this, node, /*make=*/false, HostAccess::kRead, add).Run();
+  device_->Keep(TakeFailure());
+  return count;
+}
+
+// --- Work of the device
+
+void CudaTree::Work(int node, uint32_t work) const {
+  if (Result<> entered = device_->Enter(); !entered.ok()) return device_->Keep(entered);
+  if (Result<> done = buffer_->HandOver(); !done.ok()) return device_->Keep(done);
+  const cuda::Code code = cuda::StartTreeWork(device_->driver(), reinterpret_cast<Address>(table_),
+                                              static_cast<uint32_t>(node), work);
+  if (code != cuda::kSuccess) device_->Keep(device_->ErrorOf(code, "work on sparse SNodes failed"));
+}
+
+void CudaTree::DeactivateAll(int node) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  // The deepest first: the lists that lead to them still have the cells above.
+  for (size_t i = order_.size(); i-- > 0;) {
+    int above = order_[i];
+    while (above > 0 && above != node) above = shape_[above].parent;
+    if (above == node) Work(order_[i], KILN_CUDA_DEACTIVATE_ALL);
+  }
+}
+
+void CudaTree::Collect() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  // A node's work includes those below.
+  for (const int node : order_) {
+    bool outermost = true;
+    for (int n = shape_[node].parent; n > 0; n = shape_[n].parent) {
+      outermost &= sparse_[n] == nullptr;
+    }
+    if (outermost) Work(node, KILN_CUDA_COLLECT);
+  }
+}
+
+// --- Counts
+
+uint64_t CudaTree::Arena() const {
+  return static_cast<uint64_t>(Read(&tree_->next) - buffer_->data()) - arena_;
+}
+
+TreeStats CudaTree::Stats() const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  TreeStats stats;
+  stats.root_bytes = shape_.root_bytes();
+  stats.cell_bytes = Arena();
+  for (const int node : order_) {
+    for (const KilnCudaList& list : Mirror(sparse_[node], HostAccess::kRead)->lists) {
+      stats.list_bytes += list.capacity * sizeof(KilnElement);
+    }
+  }
+  stats.cell_bytes -= std::min(stats.cell_bytes, stats.list_bytes);
+  return stats;
+}
+
+NodeStats CudaTree::Stats(int node) const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  NodeStats stats;
+  if (sparse_[node] == nullptr) return stats;
+  const KilnCudaPool& pool = *Mirror(&sparse_[node]->memory, HostAccess::kRead);
+  stats.cells_made = pool.made;
+  stats.cells_collected = pool.returned;
+  stats.cells_peak = std::max(pool.peak, pool.made - pool.returned);
+  return stats;
+}
+
+}  // namespace kiln

@@ -1,0 +1,116 @@
+// A tree with sparse levels in a CUDA device's memory (runtime/cuda_abi.h has its form).
+//
+// Kernels activate and deactivate cells, and the kernel of tree_work.h makes lists and collects,
+// all on the device. The host works on the mirror of the memory (MirroredBuffer): it fetches the
+// pages that it touches, follows the device's pointers in them, and takes cells from the same
+// pools, between launches.
+//
+// A tree has all of its memory from the start: as much as all of its cells and lists can take, but
+// no more than its budget. An activation without memory fails: the next launch or synchronisation
+// says so.
+#ifndef KILN_RUNTIME_CUDA_CUDA_TREE_H_
+#define KILN_RUNTIME_CUDA_CUDA_TREE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda_abi.h"
+#include "runtime/result.h"
+#include "runtime/storage.h"
+#include "runtime/tree/tree_data.h"
+
+namespace kiln {
+
+class CudaDevice;
+
+// Thread-safe, but no launch may run on other threads while the host works on the tree.
+class CudaTree final : public TreeData {
+ public:
+  // `options.budget`: the most bytes of this tree; null: 1 GiB. ResourceExhausted if the device has
+  // no memory for it.
+  static Result<std::unique_ptr<CudaTree>> Make(CudaDevice* device, TreeShape shape,
+                                                const TreeOptions& options);
+  ~CudaTree() override;
+
+  // The memory, which begins with the root's cell. All of it at once means that cell: the tree
+  // itself touches what it uses of the others.
+  const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
+  // Why the tree had no memory, by the numbers of a notice.
+  std::string Refusal(uint64_t node) const;
+
+  const TreeShape& shape() const override { return shape_; }
+  uint8_t* root() const override;
+  KilnNode* node(int node) const override;  // a device address
+  Result<uint8_t*> Locate(int node, const int64_t* at, CellAccess access) override;
+  void DeactivateAll(int node) override;
+  void Collect() override;
+  void ForEachRun(int node, const std::function<void(const CellRun&)>& visit,
+                  HostAccess access) override;
+  uint64_t CountActive(int node) override;
+  TreeStats Stats() const override;
+  NodeStats Stats(int node) const override;
+
+ private:
+  class Image;
+  class Walker;
+  class RootOfBuffer;
+  struct Level {
+    int node;
+    uint64_t cell;
+  };
+
+  CudaTree(CudaDevice* device, TreeShape shape, const TreeOptions& options);
+  Result<> Allocate(uint64_t limit);
+  Error Beyond(int node, uint32_t axis, const int64_t* at) const;
+  Result<std::vector<Level>> WayTo(int node, const int64_t* at) const;
+  uint64_t Arena() const;
+
+  // The mirror of what is at a device's address; the first failure of the device is kept.
+  uint8_t* Mirror(const void* at, uint64_t bytes, HostAccess access) const;
+  template <typename T>
+  T* Mirror(const T* at, HostAccess access) const {
+    constexpr uint64_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression)
+    return reinterpret_cast<T*>(Mirror(static_cast<const void*>(at), kBytes, access));
+  }
+  template <typename T>
+  T Read(const T* at) const {
+    return *Mirror(at, HostAccess::kRead);
+  }
+  template <typename T>
+  void Write(T* at, T value) const {
+    *Mirror(at, HostAccess::kWrite) = value;
+  }
+  void SetChanged(KilnCudaNode* node) const { Write(&node->shared.changed, 1u); }
+
+  // As the functions of the device (device_lib/cuda_tree.h), for one thread. All addresses are the
+  // device's; null: no memory.
+  uint8_t* Take(KilnCudaPool* pool) const;
+  uint8_t* Fill(KilnCudaPool* pool, uint8_t** slot) const;
+  uint8_t* ActivateChunk(KilnCudaNode* node, uint8_t* container, uint64_t chunk) const;
+  uint8_t* Chunk(KilnCudaNode* node, uint8_t* container, uint64_t chunk) const;
+  uint8_t* Find(KilnCudaNode* node, uint8_t* container, uint64_t cell, CellAccess access) const;
+  Result<> TakeFailure() const;
+  void Work(int node, uint32_t work) const;
+
+  CudaDevice* const device_;
+  const TreeShape shape_;
+  const std::vector<std::string> names_;
+  std::shared_ptr<Buffer> buffer_;
+  // Addresses of the device.
+  KilnCudaTree* tree_ = nullptr;
+  KilnNode** table_ = nullptr;         // by node
+  std::vector<KilnCudaNode*> sparse_;  // by node; null for others
+  std::vector<int> order_;             // of the sparse ones, parents first
+  uint64_t arena_ = 0;                 // offset of the cells
+  uint64_t id_ = 0;
+  mutable std::recursive_mutex mutex_;
+  mutable Result<> failure_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_RUNTIME_CUDA_CUDA_TREE_H_
