@@ -10,7 +10,7 @@ import tarfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECTIONS = ["arithmetic", "swizzles"]
+SECTIONS = ["arithmetic", "swizzles", "snodes/loops"]
 GLIBC = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Packs what a machine with an NVIDIA GPU needs to try Kiln on it, into one file: Kiln's client, a
-Python with NumPy, the language cases, benchmarks, and a cache with the code of all their kernels.
-That machine needs a driver and glibc, but neither a network nor LLVM.
+Python with NumPy, the cases of the language and of SNodes, benchmarks, and a cache with the code of
+all their kernels. That machine needs a driver and glibc, but neither a network nor LLVM.
 
     ./kiln python tools/gpu/pack.py [--out FILE] [--sections NAME...] [--no-benchmarks]
 
@@ -54,7 +54,8 @@ def main():
     shutil.rmtree(tree, ignore_errors=True)
     home = tree / "home"
     home.mkdir(parents=True)
-    sections = options.sections or harness.sections()
+    suites = [name for suite in harness.SUITES for name in harness.sections(suite)]
+    sections = options.sections or suites
     try:
         fill_cache(home, sections, options)
         copy_kiln(tree, home)
@@ -107,11 +108,12 @@ def copy_kiln(tree, home):
         tree / "client_py" / "kiln",
         ignore=shutil.ignore_patterns("__pycache__", "*.pyi"),
     )
-    shutil.copytree(
-        ROOT / "tests" / "e2e" / "language",
-        tree / "tests" / "e2e" / "language",
-        ignore=shutil.ignore_patterns("__pycache__", "names.json"),
-    )
+    for suite in harness.SUITES:
+        shutil.copytree(
+            ROOT / "tests" / "e2e" / suite,
+            tree / "tests" / "e2e" / suite,
+            ignore=shutil.ignore_patterns("__pycache__", "names.json"),
+        )
     shutil.copy(ROOT / "tests" / "e2e" / "cuda_outcomes.py", tree / "tests" / "e2e")
     (tree / "tools" / "gpu").mkdir(parents=True)
     for name in ("run.py", "benchmarks.py"):

@@ -4,10 +4,10 @@
     run --out FOLDER [--jobs N] [--minutes M] [--sections NAME...] [--only conformance|benchmarks]
         [--small]
 
-Conformance: each language case with arch=ti.cuda, compared with what the CPU showed. A kernel that
-the bundle's cache lacks is a fault, which names it. Then benchmarks (benchmarks.py; --small: with
-few elements, to try the program). Writes FOLDER/results.json for report.py, also if the time is
-over before the end.
+Conformance: each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
+showed. A kernel that the bundle's cache lacks is a fault, which names it. Then benchmarks
+(benchmarks.py; --small: with few elements, to try the program). Writes FOLDER/results.json for
+report.py, also if the time is over before the end.
 
 KILN_CUDA_DRIVER names another driver than libcuda.so.1, such as an emulator.
 """
