@@ -131,6 +131,14 @@ void CudaTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int numbe
 
 void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                                 proto::Task* task) const {
+  // Threads at inactive cells come to no barrier.
+  const auto found = op->walk([](mlir::Operation* inner) {
+    return llvm::isa<ir::SimtOp, ir::SharedArrayOp>(inner) ? mlir::WalkResult::interrupt()
+                                                           : mlir::WalkResult::advance();
+  });
+  if (found.wasInterrupted() && state->unsupported.empty()) {
+    state->unsupported = "ti.simt in a loop over sparse SNodes on CUDA";
+  }
   cuda::EmitStructTask(state, op, number, task);
 }
 
