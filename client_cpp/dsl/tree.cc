@@ -252,6 +252,7 @@ absl::Status kiln_tree::Finish() {
 
 absl::Status kiln_tree::Make() {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(nodes.size()));
   for (int i = 0; i < nodes.size(); ++i) names.push_back(NameOf(*this, static_cast<uint32_t>(i)));
   ASSIGN_OR_RETURN(auto tree, kiln::FieldTree::Create(nodes.tree(), std::move(names)));
   for (auto& [_, placed] : fields) {
