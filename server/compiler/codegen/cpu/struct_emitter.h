@@ -15,9 +15,7 @@
 
 #include <utility>
 
-#include "server/compiler/codegen/abi.h"
-#include "server/compiler/codegen/function_emitter.h"
-#include "server/compiler/codegen/struct_plan.h"
+#include "server/compiler/codegen/struct_element.h"
 
 namespace kiln::cpu {
 
@@ -28,10 +26,10 @@ inline constexpr int64_t kMostCopiedOps = 400;
 using Accumulators = llvm::SmallVector<llvm::Value*, 4>;
 
 // Emits the iterations [begin, end) of a struct task, which are pieces of the list's elements.
-class StructEmitter {
+class StructEmitter : private StructElement {
  public:
   StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const StructPlan& plan)
-      : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(abi::kMaxAxes), up_(abi::kMaxAxes) {
+      : StructElement(f, task, plan), up_(abi::kMaxAxes) {
     if (plan.slices && Node().getFacts().has_mask) {
       for (int a = 0; a < Node().getNumAxes(); ++a) {
         reach_.push_back(Reach(task, f.trees(), plan, Node().getAxis(a)));
@@ -58,11 +56,8 @@ class StructEmitter {
                       llvm::function_ref<Accumulators()> no);
   Accumulators Iteration(const TreeWalker::Coordinates& index, llvm::Value* own,
                          const Accumulators& start);
-  llvm::Value* Number(const TreeWalker::Coordinates& index);
 
   // Elements, and loops over the cells of a block. struct_task.cc.
-  llvm::Value* Field(llvm::Value* element, int64_t offset, llvm::Type* type);
-  void ReadPlace(llvm::Value* element);
   Accumulators Element(llvm::Value* number, llvm::Value* from, llvm::Value* to,
                        const Accumulators& start);
   Accumulators Cells(llvm::Value* from, llvm::Value* to, const Accumulators& start);
@@ -80,21 +75,10 @@ class StructEmitter {
   llvm::Value* AllActive(llvm::Value* begin, llvm::Value* end);
   llvm::Value* MaskWord(llvm::Value* number);
   Accumulators Chunk(llvm::Value* begin, llvm::Value* end, const Accumulators& start);
-  TreeWalker::Coordinates Digits(llvm::Value* cell);
 
   mlir::TypeRange AccumulatorTypes() {
     return mlir::ValueRange(task_.getAccumulators()).getTypes();
   }
-  ir::SNodeAttr Node() const { return plan_.tree.getNode(plan_.node); }
-  llvm::Value* Cell(llvm::Value* number) {
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), cell_,
-                                b_.CreateNSWMul(number, b_.getInt64(Node().getCellBytes())));
-  }
-
-  FunctionEmitter& f_;
-  llvm::IRBuilder<>& b_;
-  ir::RangeTaskOp task_;
-  const StructPlan& plan_;
   // Of each dimension of the plan, how many indices at either end have code of their own.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> ends_;
   // Reads that leave short rows. The body writes to none of what they read.
@@ -103,11 +87,8 @@ class StructEmitter {
   // in one row.
   llvm::SmallVector<std::pair<int64_t, int64_t>, 4> reach_;
   bool in_row_ = false;
-  // Of the present element:
-  llvm::Value* cell_ = nullptr;  // its cell; of a slice the container, or the chunk's first cell
-  TreeWalker::Coordinates at_;   // the index of the cell, or of the container's cell 0
-  TreeWalker::Coordinates up_;   // the index of the cell that the loops over the block are at
-  llvm::SmallVector<llvm::Value*, 4> leaves_;  // that at_ is made of
+  // The index of the cell that the loops over the block are at.
+  TreeWalker::Coordinates up_;
 };
 
 }  // namespace kiln::cpu

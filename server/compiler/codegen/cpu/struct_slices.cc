@@ -35,23 +35,6 @@ Accumulators StructEmitter::Slice(Value* begin, Value* end, const Accumulators& 
 
 #pragma GCC diagnostic pop
 
-// The index of a container's cell along each axis, from its number.
-TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
-  TreeWalker::Coordinates index = at_;
-  Affine rest = Leaf(cell, 0, Node().getNumCells() - 1);
-  for (int a = Node().getNumAxes(); a-- > 0;) {
-    if (Node().getExtent(a) == 1) continue;
-    Affine digit = rest;
-    if (a > 0) std::tie(rest, digit) = DivideAffine(b_, rest, Node().getExtent(a));
-    if (digit.terms.size() == 1) {
-      digit.terms[0].low = 0;
-      digit.terms[0].high = Node().getExtent(a) - 1;
-    }
-    index[Node().getAxis(a)].Add(digit, 1);
-  }
-  return index;
-}
-
 // --- pointer ---------------------------------------------------------------------------
 
 Accumulators StructEmitter::Slots(Value* begin, Value* end, const Accumulators& start) {

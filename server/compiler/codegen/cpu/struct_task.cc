@@ -154,20 +154,6 @@ Accumulators StructEmitter::Either(Value* condition, llvm::function_ref<Accumula
   return Accumulators(phis.begin(), phis.end());
 }
 
-// The cell's number among all that the field may have, active or not, in row-major order.
-Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
-  Value* number = b_.getInt64(0);
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    const int64_t extent = plan_.tree.getAxisExtent(plan_.field.getNode(), axis);
-    if (extent == 1) continue;
-    // From the index and not from the list's order: that order changes with the cells that are
-    // active, and the numbers drawn for a cell must not.
-    number = b_.CreateMul(number, b_.getInt64(extent));
-    number = b_.CreateAdd(number, b_.CreateSExt(EmitAffine(b_, index[axis]), b_.getInt64Ty()));
-  }
-  return number;
-}
-
 // The body, for the cell at `index`, whose address is `own` (null: not known here).
 Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Value* own,
                                       const Accumulators& start) {
@@ -196,37 +182,6 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
 }
 
 // --- Elements --------------------------------------------------------------------------
-
-// A field of a KilnElement. Lists do not change, so LLVM may load it anywhere.
-Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
-  Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), element, offset);
-  auto* load = b_.CreateLoad(type, at);
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                    llvm::MDNode::get(load->getContext(), {}));
-  return load;
-}
-
-// Reads the element's place: cell_, at_, leaves_. The index of a slice's container is a multiple of
-// the node's extents, so its quotient is a leaf with the bounds of the parent's cells. KilnElement
-// has the index in i32; no index is negative.
-void StructEmitter::ReadPlace(Value* element) {
-  cell_ = Field(element, abi::kCell, b_.getPtrTy());
-  leaves_.clear();
-  // A slice's index is that of its container's cell 0; the cell's digits are added later.
-  const int64_t node = plan_.slices ? Node().getParent() : plan_.node;
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    at_[axis] = Affine();
-    const int64_t extent = plan_.tree.getAxisExtent(node, axis);
-    // One index only: 0, which needs no load.
-    if (extent == 1) continue;
-    Value* at = Field(element, abi::kAt + abi::kIndexBytes * axis, b_.getInt32Ty());
-    at = b_.CreateZExt(at, b_.getInt64Ty());
-    const int64_t inner = plan_.tree.getAxisExtent(plan_.node, axis) / extent;
-    if (inner > 1) at = b_.CreateUDiv(at, b_.getInt64(inner), "", /*isExact=*/true);
-    leaves_.push_back(at);
-    at_[axis].Add(Leaf(at, 0, extent - 1), inner);
-  }
-}
 
 // Iterations [from, to) of an element. A slice has one, whatever its cells; of an element of a list
 // of cells, each is part of its block.

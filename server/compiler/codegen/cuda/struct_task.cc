@@ -2,21 +2,20 @@
 
 #include <algorithm>
 
-#include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/cuda/abi.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
-#include "server/compiler/codegen/struct_plan.h"
+#include "server/compiler/codegen/struct_element.h"
 
 namespace kiln::cuda {
 namespace {
 
 using llvm::Value;
 
-class StructEmitter {
+class StructEmitter : private StructElement {
  public:
   StructEmitter(FunctionEmitter& f, ir::RangeTaskOp task, const StructPlan& plan)
-      : f_(f), b_(f.builder()), task_(task), plan_(plan), at_(abi::kMaxAxes) {}
+      : StructElement(f, task, plan) {}
 
   // The iterations of an element, and the most of all.
   int64_t Iterations() const;
@@ -24,27 +23,11 @@ class StructEmitter {
   void Emit();
 
  private:
-  Value* Field(Value* element, int64_t offset, llvm::Type* type);
-  void ReadPlace(Value* element);
   void MapCell(Value* digit);
   void MapSlice(Value* element, Value* digit, const SkipUnless& skip_unless);
-  TreeWalker::Coordinates Digits(Value* cell);
   void Define(const TreeWalker::Coordinates& index, Value* iteration);
-  Value* Number(const TreeWalker::Coordinates& index);
 
-  ir::SNodeAttr Node() const { return plan_.tree.getNode(plan_.node); }
-  Value* Cell(Value* number) {
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), cell_,
-                                b_.CreateNSWMul(number, b_.getInt64(Node().getCellBytes())));
-  }
-
-  FunctionEmitter& f_;
-  llvm::IRBuilder<>& b_;
-  ir::RangeTaskOp task_;
-  const StructPlan& plan_;
-  Value* cell_ = nullptr;  // of the element; of a slice the container, or the chunk's first cell
-  TreeWalker::Coordinates at_;  // the index of the cell, or of the container's cell 0
-  Value* number_ = nullptr;     // of the iteration
+  Value* number_ = nullptr;  // of the iteration
 };
 
 int64_t StructEmitter::Iterations() const {
@@ -72,44 +55,6 @@ int64_t StructEmitter::MostIterations() const {
   // Each slice is counted whole, and each chunk has a slice that may be partial.
   const int64_t slices = own / Iterations() + 1;
   return std::min(cells * std::min(2 * slices * Iterations(), kMany), kMany);
-}
-
-// Lists do not change while a kernel runs.
-Value* StructEmitter::Field(Value* element, int64_t offset, llvm::Type* type) {
-  auto* load = b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), element, offset));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                    llvm::MDNode::get(load->getContext(), {}));
-  return load;
-}
-
-// The index of a slice's container is a multiple of the node's extents, so its quotient is a leaf
-// with the bounds of the parent's cells.
-void StructEmitter::ReadPlace(Value* element) {
-  cell_ = Field(element, abi::kCell, b_.getPtrTy());
-  const int64_t node = plan_.slices ? Node().getParent() : plan_.node;
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    at_[axis] = Affine();
-    const int64_t extent = plan_.tree.getAxisExtent(node, axis);
-    if (extent == 1) continue;
-    Value* at = Field(element, abi::kAt + abi::kIndexBytes * axis, b_.getInt32Ty());
-    at = b_.CreateZExt(at, b_.getInt64Ty());
-    const int64_t inner = plan_.tree.getAxisExtent(plan_.node, axis) / extent;
-    if (inner > 1) at = b_.CreateUDiv(at, b_.getInt64(inner), "", /*isExact=*/true);
-    at_[axis].Add(Leaf(at, 0, extent - 1), inner);
-  }
-}
-
-// The cell's number among all that the field may have, in row-major order: random numbers do not
-// depend on which cells are active.
-Value* StructEmitter::Number(const TreeWalker::Coordinates& index) {
-  Value* number = b_.getInt64(0);
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    const int64_t extent = plan_.tree.getAxisExtent(plan_.field.getNode(), axis);
-    if (extent == 1) continue;
-    number = b_.CreateMul(number, b_.getInt64(extent));
-    number = b_.CreateAdd(number, b_.CreateSExt(EmitAffine(b_, index[axis]), b_.getInt64Ty()));
-  }
-  return number;
 }
 
 // States the body's indices.
@@ -148,23 +93,6 @@ void StructEmitter::MapCell(Value* digit) {
     index[dimension.axis].Add(own, dimension.factor);
   }
   Define(index, number_);
-}
-
-// The index of a container's cell along each axis, from its number.
-TreeWalker::Coordinates StructEmitter::Digits(Value* cell) {
-  TreeWalker::Coordinates index = at_;
-  Affine rest = Leaf(cell, 0, Node().getNumCells() - 1);
-  for (int a = Node().getNumAxes(); a-- > 0;) {
-    if (Node().getExtent(a) == 1) continue;
-    Affine digit = rest;
-    if (a > 0) std::tie(rest, digit) = DivideAffine(b_, rest, Node().getExtent(a));
-    if (digit.terms.size() == 1) {
-      digit.terms[0].low = 0;
-      digit.terms[0].high = Node().getExtent(a) - 1;
-    }
-    index[Node().getAxis(a)].Add(digit, 1);
-  }
-  return index;
 }
 
 // Cell `digit` of a slice, if it is active.
