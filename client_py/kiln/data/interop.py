@@ -60,11 +60,7 @@ class DeviceArray(_native.FieldBase):
     @property
     def grad(self):
         """An array over the tensor's gradient, which is made at its first use."""
-        if self.tensor is None:
-            return None
-        if self.tensor.grad is None:
-            self.tensor.grad = self.tensor.detach().clone().fill_(0)
-        return DeviceArray(self.tensor.grad, "grad")
+        return None if self.tensor is None else DeviceArray(_gradient_of(self.tensor), "grad")
 
 
 def from_external(value, element_axes=0, is_external=False):
@@ -138,6 +134,13 @@ def numpy_view(value, name):
     return made
 
 
+def _gradient_of(tensor):
+    """PyTorch's gradient of the tensor, zeroed if it is new."""
+    if tensor.grad is None:
+        tensor.grad = tensor.detach().clone().fill_(0)
+    return tensor.grad
+
+
 def _gradient_view():
     """The class of arrays over tensors that require a gradient."""
     global _gradient_view_class
@@ -152,9 +155,7 @@ def _gradient_view():
                 """An array over the tensor's gradient, which is made at its first use."""
                 if self.tensor is None:
                     return None
-                if self.tensor.grad is None:
-                    self.tensor.grad = self.tensor.detach().clone().fill_(0)
-                return _numpy_view(self.tensor.grad, "grad")
+                return _numpy_view(_gradient_of(self.tensor), "grad")
 
         _gradient_view_class = GradientView
     return _gradient_view_class
