@@ -28,6 +28,7 @@ std::string NameOf(const kiln_tree& tree, uint32_t snode) {
 }
 
 absl::StatusOr<TreeBuilder::Axes> AxesOf(const char* letters, const uint64_t* extents) {
+  if (extents == nullptr) return absl::InvalidArgumentError("kiln_tree_add: extents is NULL");
   TreeBuilder::Axes axes;
   for (const char letter : absl::NullSafeStringView(letters)) {
     if (letter < kFirstAxis || letter >= kFirstAxis + kMaxIndices) {
