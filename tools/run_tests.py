@@ -74,8 +74,9 @@ def parse():
     for path in options.paths:
         if not (ROOT / path).exists():
             parser.error(f"neither a step nor a file: {path}")
-    if options.paths and not options.steps:
-        options.steps = {"unit", "python"}
+    # Other steps take no paths, and would pass without having looked at these.
+    if options.paths and not options.steps & {"unit", "python"}:
+        options.steps |= {"unit", "python"}
     if options.sanitize:
         options.steps = {"unit"}
     return options
