@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kBurst = 100'000;
 // Loops this long are shared even if other programs need the cores.
 constexpr int64_t kShareAnyway = 2'000'000;
+// Loops this long tell whether threads that were parked got a core.
+constexpr double kTellsFrom = 4.0 * kWakeFrom;
 constexpr int64_t kChunkNanoseconds = 2'000;
 // Enough chunks for dynamic balance, but few enough that their fixed cost is negligible.
 constexpr int64_t kChunksPerThread = 16;
@@ -78,7 +80,17 @@ bool WorthSharing(double estimate, bool awake, bool own_threads) {
   return estimate >= kShareAnyway || !own_threads || !contention.SeenBefore(now);
 }
 
-void NoteContention(bool contended, int64_t now) { contention.Note(contended, now); }
+void NoteContention(const SharedRun& run) {
+  if (run.of_caller <= 0) return;
+  // What the caller would have taken for all iterations at the pace of its own.
+  const double alone = static_cast<double>(run.caller_took) * static_cast<double>(run.iterations) /
+                       static_cast<double>(run.of_caller);
+  // Threads that first had to wake up may be late even without contention. By measured time: the
+  // estimate of a loop that touches its memory for the first time is far too high for the next.
+  if (!run.awake && alone < kTellsFrom) return;
+  // Threads that save less than a tenth of it got no core.
+  contention.Note(static_cast<double>(run.end - run.begin) > 0.9 * alone + kHandOver, run.end);
+}
 
 void Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   if (iterations <= 0) return;

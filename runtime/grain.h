@@ -89,10 +89,17 @@ class VariantChoice {
 // Whether sharing a loop of `estimate` nanoseconds pays. `awake`: enough threads are awake.
 // `own_threads`: Executor::has_own_threads.
 bool WorthSharing(double estimate, bool awake, bool own_threads = true);
-// Notes whether available threads of our own failed to make a loop faster, because other programs
-// need the cores. For a while, only long loops are then shared among such threads; the time grows
-// with each retry that fails. One note for the process: its pools want the same cores.
-void NoteContention(bool contended, int64_t now);
+// What a loop took that the caller shared with threads of our own.
+struct SharedRun {
+  int64_t begin, end;              // when it ran, in nanoseconds
+  int64_t iterations;              // its
+  int64_t of_caller, caller_took;  // iterations of the caller, and the nanoseconds they took
+  bool awake;                      // whether the threads were awake when it began
+};
+// Notes whether the threads failed to make the loop faster, because other programs need the cores.
+// For a while, only long loops are then shared among such threads; the time grows with each retry
+// that fails. One note for the process: its pools want the same cores.
+void NoteContention(const SharedRun& run);
 
 // The size of a piece of a loop with partial results: a multiple of `unit`. It depends only on the
 // number of iterations, the code (`grain`) and the layout of the data (`unit`), so that each

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace kiln {
 namespace {
@@ -106,6 +107,26 @@ TEST(PieceSizeTest, PiecesAreWholeUnitsOfAtLeastTheGrain) {
       }
     }
   }
+}
+
+// Half of a loop's iterations by the caller, as if a second thread ran the others: a run without
+// contention ends when the caller does.
+SharedRun Shared(int64_t caller_took, int64_t took, bool awake) {
+  const int64_t now = NowNanoseconds();
+  return {now - took, now, 1000, 500, caller_took, awake};
+}
+
+TEST(ContentionTest, OnlyLoopsLongEnoughToWakeThreadsTell) {
+  constexpr double kLoop = 1e6;
+  // Alone it would have taken 20 us: a thread that slept comes too late for that.
+  NoteContention(Shared(10'000, 30'000, /*awake=*/false));
+  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true));
+  NoteContention(Shared(1'000'000, 1'100'000, /*awake=*/false));
+  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true)) << "the threads halved its time";
+  NoteContention(Shared(1'000'000, 2'000'000, /*awake=*/false));
+  EXPECT_FALSE(WorthSharing(kLoop, /*awake=*/true));
+  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true, /*own_threads=*/false));
+  EXPECT_TRUE(WorthSharing(1e7, /*awake=*/true)) << "long loops are shared anyway";
 }
 
 }  // namespace

@@ -242,14 +242,8 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   // Only the time in iterations counts. The time until the end would include waiting, and a failed
   // launch ended early.
   if (!HasFailed(ctx)) cost.Measure(nanoseconds, iterations);
-  // Threads that first had to wake up may be late even without contention.
-  if (executor.has_own_threads() && iterations > 0 && (awake || estimate > kWakeFrom * 4)) {
-    const int64_t now = NowNanoseconds();
-    // What the caller would have taken for all iterations at the pace of its own. Threads that save
-    // less than a tenth of it got no core.
-    const double alone = static_cast<double>(nanoseconds) * static_cast<double>(count) /
-                         static_cast<double>(iterations);
-    NoteContention(static_cast<double>(now - start) > 0.9 * alone + kHandOver, now);
+  if (executor.has_own_threads()) {
+    NoteContention({start, NowNanoseconds(), count, iterations, nanoseconds, awake});
   }
   return true;
 }
