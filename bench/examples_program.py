@@ -16,6 +16,7 @@ import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 import compare_with_taichi  # noqa: E402
+import headless_window  # noqa: E402
 
 
 def main():
@@ -23,6 +24,10 @@ def main():
     start = float(start)
     shown = []
     gui = compare_with_taichi.prepare(side).GUI
+    if side == "kiln":
+        import kiln
+
+        headless_window.install(kiln.ui, gui)  # as `prepare` does for Taichi
     show = gui.show
 
     def timed_show(self, *args, **options):
