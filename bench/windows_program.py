@@ -153,5 +153,35 @@ def matplotlib_scatter():
     return (frame,)
 
 
+def pyglet_points():
+    """The peer that draws by OpenGL: pyglet, off screen, as many points of a pixel, whose
+    positions change in each frame."""
+    import pyglet
+
+    pyglet.options["headless"] = True
+    from pyglet import gl
+    from pyglet.graphics.shader import Shader, ShaderProgram
+
+    window = pyglet.window.Window(1280, 720)
+    place = "in vec2 position; void main() { gl_Position = vec4(position * 2.0 - 1.0, 0, 1); }"
+    paint = "out vec4 color; void main() { color = vec4(0.4, 0.7, 1, 1); }"
+    program = ShaderProgram(
+        Shader("#version 330\n" + place, "vertex"), Shader("#version 330\n" + paint, "fragment")
+    )
+    x = positions(2).ravel()
+    points = program.vertex_list(N, gl.GL_POINTS, position=("f", x))
+    pixels = np.empty((720, 1280, 4), np.uint8)
+
+    def frame():
+        window.clear()
+        points.position[:] = x
+        program.use()
+        points.draw(gl.GL_POINTS)
+        at = pixels.ctypes.data
+        gl.glReadPixels(0, 0, 1280, 720, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, at)
+
+    return (frame,)
+
+
 if __name__ == "__main__":
     print(json.dumps(measured(*globals()[sys.argv[1]]())))
