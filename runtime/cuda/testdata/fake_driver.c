@@ -1,5 +1,7 @@
 /* A CUDA driver without a device, for tests of runtime/cuda: the "device's" memory is the host's,
- * at other addresses, where the host cannot use it. The code of kernels is below, in C. */
+ * at other addresses, where the host cannot use it. The code of kernels is below, in C. With
+ * KILN_EMPTY_LAUNCHES, launches do nothing: what remains is the client's work
+ * (bench/launch_cuda.py). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &fake_driver, kOk; }
 int cuCtxSetCurrent(void* context) { return kOk; }
+int cuCtxGetCurrent(void** context) { return *context = &fake_driver, kOk; }
 int cuCtxSynchronize(void) { return ++fake_driver.waits, fake_driver.fail_launch; }
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
@@ -130,6 +133,8 @@ int cuEventDestroy_v2(void* event) { return kOk; }
 int cuEventRecord(void* event, void* stream) {
   return fake_driver.last_recorded = (uint64_t)stream, kOk;
 }
+int cuEventSynchronize(void* event) { return kOk; }
+int cuEventElapsedTime(float* ms, void* from, void* to) { return *ms = 1.5f, kOk; }
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
   return fake_driver.last_waiting = (uint64_t)stream, kOk;
 }
@@ -145,8 +150,20 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
   }
   return kNotFound;
 }
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+                                                size_t shared) {
+  return *blocks = 1, kOk;
+}
+int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                              unsigned by, unsigned bz, unsigned shared, void* stream,
+                              void** parameters) {
+  return 801;
+}
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
+#ifdef KILN_EMPTY_LAUNCHES
+  return kOk;
+#endif
   if (fake_driver.fail_launch != 0) return fake_driver.fail_launch;
   ++fake_driver.launches;
   fake_driver.last_blocks = gx, fake_driver.last_threads = bx;

@@ -56,6 +56,7 @@ enum CUresult : int {
     "pointer does not correspond to a registered memory region")                                   \
   X(CUDA_ERROR_MISALIGNED_ADDRESS, 716, "misaligned address")                                      \
   X(CUDA_ERROR_LAUNCH_FAILED, 719, "unspecified launch failure")                                   \
+  X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720, "too many blocks in cooperative launch")         \
   X(CUDA_ERROR_NOT_SUPPORTED, 801, "operation not supported")
 
 KILN_CUDA_RESULTS(KILN_RESULT_NUMBER)

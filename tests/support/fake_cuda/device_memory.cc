@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace kiln::fake_cuda {
 namespace {
@@ -48,7 +49,7 @@ DeviceMemory::~DeviceMemory() {
   munmap(mapped_, space_);
 }
 
-uint64_t DeviceMemory::Allocate(uint64_t bytes) {
+uint64_t DeviceMemory::Allocate(uint64_t bytes, const void* owner) {
   const uint64_t size = AlignUp(std::max<uint64_t>(bytes, 1), kAlign) + kGap;
   if (bytes > capacity_ || used_ + bytes > capacity_) return 0;
   const auto base = reinterpret_cast<uint64_t>(reserved_);
@@ -65,6 +66,8 @@ uint64_t DeviceMemory::Allocate(uint64_t bytes) {
   }
   std::memset(mapped_ + at, 0xa5, std::min(bytes, kMostGarbage));
   allocations_[base + at] = bytes;
+  owners_[base + at] = owner;
+  unwritten_.Add(base + at, bytes);
   used_ += bytes;
   return base + at;
 }
@@ -76,8 +79,10 @@ bool DeviceMemory::Free(uint64_t address) {
   const uint64_t begin = AlignUp(offset, kPage);
   const uint64_t end = (offset + found->second) / kPage * kPage;
   if (begin < end) madvise(mapped_ + begin, end - begin, MADV_REMOVE);
+  unwritten_.Remove(address, found->second);
   used_ -= found->second;
   allocations_.erase(found);
+  owners_.erase(address);
   return true;
 }
 
@@ -109,12 +114,24 @@ uint8_t* DeviceMemory::Find(uint64_t address, uint64_t bytes) const {
   return mapped_ + (address - reinterpret_cast<uint64_t>(reserved_));
 }
 
-std::vector<Interval> DeviceMemory::Intervals() const {
+void DeviceMemory::NoteWrite(const uint8_t* at, uint64_t bytes) {
+  if (at < mapped_ || at >= mapped_ + space_) return;  // the host's
+  unwritten_.Remove(reinterpret_cast<uint64_t>(reserved_) + (at - mapped_), bytes);
+}
+
+const void* DeviceMemory::OwnerOf(uint64_t address) const {
+  if (!Covers(allocations_, address, 1)) return nullptr;
+  return std::prev(owners_.upper_bound(address))->second;
+}
+
+std::vector<Interval> DeviceMemory::Intervals(const void* owner) const {
   std::vector<Interval> all;
   all.reserve(allocations_.size() + host_.size());
   const uint64_t shift =
       reinterpret_cast<uint64_t>(mapped_) - reinterpret_cast<uint64_t>(reserved_);
-  for (const auto& [begin, bytes] : allocations_) all.push_back({begin, begin + bytes, shift});
+  for (const auto& [begin, bytes] : allocations_) {
+    if (owners_.at(begin) == owner) all.push_back({begin, begin + bytes, shift});
+  }
   for (const auto& [begin, bytes] : host_) all.push_back({begin, begin + bytes, 0});
   std::sort(all.begin(), all.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "tests/support/fake_cuda/access_checks.h"
 #include "tests/support/fake_cuda/warp.h"
 
 namespace kiln::fake_cuda {
@@ -22,8 +23,9 @@ class DeviceMemory {
   ~DeviceMemory();
 
   // 0: there is not enough. New memory holds garbage (0xa5), so that code cannot rely on zeros. At
-  // least 512 bytes that belong to no allocation separate any two.
-  uint64_t Allocate(uint64_t bytes);
+  // least 512 bytes that belong to no allocation separate any two. Only kernels of the same owner,
+  // a context, may use it.
+  uint64_t Allocate(uint64_t bytes, const void* owner);
   // False: no allocation begins there.
   bool Free(uint64_t address);
   // Memory of the host that the device sees, under the same address.
@@ -35,8 +37,14 @@ class DeviceMemory {
   uint8_t* Find(uint64_t address, uint64_t bytes) const;
   // Zeroes a range of an allocation. Whole pages take no memory until they are used.
   static void Clear(uint8_t* at, uint64_t bytes);
-  // What kernels may use, sorted.
-  std::vector<Interval> Intervals() const;
+  // Whose allocation has the address; nullptr: none, or the host's.
+  const void* OwnerOf(uint64_t address) const;
+  // What kernels of the owner may use, sorted.
+  std::vector<Interval> Intervals(const void* owner) const;
+  // Bytes of allocations that were never written, by the device's addresses.
+  UnwrittenBytes& unwritten() { return unwritten_; }
+  // The driver writes where Find has found a range.
+  void NoteWrite(const uint8_t* at, uint64_t bytes);
   uint64_t capacity() const { return capacity_; }
   uint64_t used() const { return used_; }
 
@@ -47,7 +55,9 @@ class DeviceMemory {
   uint8_t* mapped_ = nullptr;
   uint64_t next_ = 0;                         // where to look for a gap: an offset
   std::map<uint64_t, uint64_t> allocations_;  // bytes by address
+  std::map<uint64_t, const void*> owners_;    // likewise
   std::map<uint64_t, uint64_t> host_;
+  UnwrittenBytes unwritten_;
 };
 
 }  // namespace kiln::fake_cuda

@@ -33,9 +33,13 @@ struct Call {
       code = CUDA_ERROR_NOT_INITIALIZED;
     } else if (state.failed != CUDA_SUCCESS) {
       code = state.failed;
-    } else if (needs == kContext && (current.empty() || current.back() == nullptr)) {
+    } else if (needs == kContext && context() == nullptr) {
       code = CUDA_ERROR_INVALID_CONTEXT;
     }
+  }
+  static CUcontext context() { return current.empty() ? nullptr : current.back(); }
+  bool Has(CUdevice device) const {
+    return device >= 0 && static_cast<size_t>(device) < state.visible.size();
   }
   bool ok() const { return code == CUDA_SUCCESS; }
   // After work ran: whether it failed.
@@ -57,7 +61,7 @@ double NowInMilliseconds() {
 
 CUresult Allocate(Call& call, CUdeviceptr* address, size_t bytes) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  *address = call.state.Allocate(bytes);
+  *address = call.state.Allocate(bytes, Call::context());
   return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
@@ -73,6 +77,7 @@ CUresult Enqueue(Call& call, CUstream handle, std::function<void()> work, bool w
 CUresult CopyIn(Call& call, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   uint8_t* target = call.state.memory.Find(to, bytes);
   if (target == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  call.state.memory.NoteWrite(target, bytes);
   if (call.state.memory.IsHost(from, bytes)) {  // pinned: read when the copy runs
     return Enqueue(call, stream, [=] { std::memmove(target, from, bytes); }, false);
   }
@@ -92,6 +97,7 @@ CUresult CopyWithin(Call& call, CUdeviceptr to, CUdeviceptr from, size_t bytes, 
   uint8_t* target = call.state.memory.Find(to, bytes);
   const uint8_t* source = call.state.memory.Find(from, bytes);
   if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  call.state.memory.NoteWrite(target, bytes);
   return Enqueue(call, stream, [=] { std::memmove(target, source, bytes); }, false);
 }
 
@@ -99,6 +105,7 @@ template <typename T>
 CUresult Fill(Call& call, CUdeviceptr at, T value, size_t count, CUstream stream) {
   uint8_t* target = call.state.memory.Find(at, count * sizeof(T));
   if (target == nullptr || at % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
+  call.state.memory.NoteWrite(target, count * sizeof(T));
   const bool zero = value == 0 && !call.state.memory.IsHost(target, count * sizeof(T));
   return Enqueue(
       call, stream,
@@ -155,6 +162,8 @@ int Attribute(int attribute) {
       return 1;
     case 39:  // threads of a multiprocessor
       return 2048;
+    case 95:  // cooperative launches
+      return 1;
     case 75:
       return 9;
     case 76:
@@ -187,12 +196,45 @@ CUresult CheckLaunch(const kiln::fake_cuda::Function& function, const uint32_t b
   return shared > kiln::fake_cuda::kMostOptedShared ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+// The parameters of a launch are copied before the call returns.
+CUresult Launch(Call& call, CUfunction function, const uint32_t (&blocks)[3],
+                const uint32_t (&threads)[3], unsigned shared, CUstream stream, bool cooperative,
+                void** parameters, void** extra) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (function->module->context != Call::context()) return CUDA_ERROR_INVALID_HANDLE;
+  const kiln::fake_cuda::Function& known = *function->function;
+  struct Size {
+    uint32_t blocks[3], threads[3];
+  };
+  const Size size{{blocks[0], blocks[1], blocks[2]}, {threads[0], threads[1], threads[2]}};
+  const CUresult checked = CheckLaunch(known, size.blocks, size.threads, shared);
+  if (checked != CUDA_SUCCESS) return checked;
+  if (shared > static_cast<unsigned>(function->most_dynamic_shared)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::vector<uint8_t> bytes(known.parameter_bytes);
+  if (parameters != nullptr) {
+    for (size_t n = 0; n < known.parameters.size(); ++n) {
+      std::memcpy(bytes.data() + known.parameters[n].offset, parameters[n],
+                  known.parameters[n].bytes);
+    }
+  } else if (extra != nullptr && extra[0] == reinterpret_cast<void*>(1)) {
+    std::memcpy(bytes.data(), extra[1], bytes.size());
+  } else if (!bytes.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  DriverState* state = &call.state;
+  return Enqueue(
+      call, stream,
+      [=] { state->Run(function, size.blocks, size.threads, shared, cooperative, bytes); }, false);
+}
+
 }  // namespace
 
 KILN_CALL cuInit(unsigned flags) {
   Call call("cuInit", kNothing);
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (call.state.settings.no_device) return CUDA_ERROR_NO_DEVICE;
+  if (call.state.settings.no_device || call.state.visible.empty()) return CUDA_ERROR_NO_DEVICE;
   if (call.state.initialized && call.state.process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
   call.state.initialized = true;
   call.state.process = getpid();
@@ -235,26 +277,28 @@ KILN_CALL cuGetErrorString(CUresult error, const char** text) {
 
 KILN_CALL cuDeviceGetCount(int* count) {
   KILN_BEGIN("cuDeviceGetCount", kInit);
-  *count = 1;
+  *count = static_cast<int>(call.state.visible.size());
   return CUDA_SUCCESS;
 }
 
 KILN_CALL cuDeviceGet(CUdevice* device, int ordinal) {
   KILN_BEGIN("cuDeviceGet", kInit);
-  *device = 0;
-  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
+  return call.Has(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 KILN_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
   KILN_BEGIN("cuDeviceGetName", kInit);
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  std::snprintf(name, static_cast<size_t>(length), "Kiln PTX emulator");
+  if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const int number = call.state.visible[device];
+  const std::string text = number == 0 ? "" : " " + std::to_string(number);
+  std::snprintf(name, static_cast<size_t>(length), "Kiln PTX emulator%s", text.c_str());
   return CUDA_SUCCESS;
 }
 
 KILN_CALL cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   KILN_BEGIN("cuDeviceGetAttribute", kInit);
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
   *value = Attribute(static_cast<int>(attribute));
   return CUDA_SUCCESS;
 }
@@ -262,24 +306,34 @@ KILN_CALL cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevic
 KILN_CALL cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   KILN_BEGIN("cuDeviceTotalMem_v2", kInit);
   *bytes = call.state.memory.capacity();
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return call.Has(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 KILN_CALL cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   KILN_BEGIN("cuDeviceGetUuid_v2", kInit);
   std::memcpy(uuid->bytes, "KilnPtxEmulator", 16);
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return call.Has(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 KILN_CALL cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   KILN_BEGIN("cuDevicePrimaryCtxRetain", kInit);
-  *context = &call.state.context;
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *context = call.state.contexts[device].get();
+  return CUDA_SUCCESS;
 }
 
 KILN_CALL cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   KILN_BEGIN("cuDevicePrimaryCtxRelease_v2", kInit);
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return call.Has(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+KILN_CALL cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice device) {
+  KILN_BEGIN("cuCtxCreate_v2", kInit);
+  if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
+  call.state.contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{device}));
+  *context = call.state.contexts.back().get();
+  current.push_back(*context);
+  return CUDA_SUCCESS;
 }
 
 KILN_CALL cuCtxSetCurrent(CUcontext context) {
@@ -310,7 +364,7 @@ KILN_CALL cuCtxPopCurrent_v2(CUcontext* context) {
 
 KILN_CALL cuCtxGetDevice(CUdevice* device) {
   KILN_BEGIN("cuCtxGetDevice");
-  *device = 0;
+  *device = Call::context()->device;
   return CUDA_SUCCESS;
 }
 
@@ -468,13 +522,13 @@ KILN_CALL cuMemsetD32Async(CUdeviceptr at, unsigned value, size_t count, CUstrea
 KILN_CALL cuModuleLoadData(CUmodule* module, const void* image) {
   KILN_BEGIN("cuModuleLoadData");
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return call.state.Load(static_cast<const char*>(image), module);
+  return call.state.Load(static_cast<const char*>(image), Call::context(), module);
 }
 
 KILN_CALL cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
   KILN_BEGIN("cuModuleLoadDataEx");
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return call.state.Load(static_cast<const char*>(image), module);
+  return call.state.Load(static_cast<const char*>(image), Call::context(), module);
 }
 
 KILN_CALL cuModuleUnload(CUmodule module) {
@@ -561,31 +615,22 @@ KILN_CALL cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, 
                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                          CUstream stream, void** parameters, void** extra) {
   KILN_BEGIN("cuLaunchKernel");
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const kiln::fake_cuda::Function& known = *function->function;
-  struct Size {
-    uint32_t blocks[3], threads[3];
-  };
-  const Size size{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}};
-  const CUresult checked = CheckLaunch(known, size.blocks, size.threads, shared);
-  if (checked != CUDA_SUCCESS) return checked;
-  if (shared > static_cast<unsigned>(function->most_dynamic_shared)) {
-    return CUDA_ERROR_INVALID_VALUE;
+  return Launch(call, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared,
+                stream, /*cooperative=*/false, parameters, extra);
+}
+
+KILN_CALL cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                    unsigned grid_z, unsigned block_x, unsigned block_y,
+                                    unsigned block_z, unsigned shared, CUstream stream,
+                                    void** parameters) {
+  KILN_BEGIN("cuLaunchCooperativeKernel");
+  const unsigned threads = block_x * block_y * block_z;
+  const unsigned most = threads == 0 ? 0 : std::min(32u, 2048 / threads);
+  if (uint64_t{grid_x} * grid_y * grid_z > uint64_t{most} * kiln::fake_cuda::kMultiprocessors) {
+    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
-  std::vector<uint8_t> bytes(known.parameter_bytes);
-  if (parameters != nullptr) {
-    for (size_t n = 0; n < known.parameters.size(); ++n) {
-      std::memcpy(bytes.data() + known.parameters[n].offset, parameters[n],
-                  known.parameters[n].bytes);
-    }
-  } else if (extra != nullptr && extra[0] == reinterpret_cast<void*>(1)) {
-    std::memcpy(bytes.data(), extra[1], bytes.size());
-  } else if (!bytes.empty()) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  DriverState* state = &call.state;
-  return Enqueue(
-      call, stream, [=] { state->Run(function, size.blocks, size.threads, shared, bytes); }, false);
+  return Launch(call, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared,
+                stream, /*cooperative=*/true, parameters, nullptr);
 }
 
 KILN_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
@@ -692,10 +737,13 @@ KILN_CALL cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
 KILN_CALL cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
   KILN_BEGIN("cuPointerGetAttribute");
   if (call.state.memory.Find(pointer, 1) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const void* owner = call.state.memory.OwnerOf(pointer);
+  auto* context = static_cast<CUcontext>(const_cast<void*>(owner));
+  if (context == nullptr) context = Call::context();
   const bool host = call.state.memory.IsHost(reinterpret_cast<const void*>(pointer), 1);
   switch (static_cast<int>(attribute)) {
     case 1:
-      *static_cast<CUcontext*>(data) = &call.state.context;
+      *static_cast<CUcontext*>(data) = context;
       return CUDA_SUCCESS;
     case 2:  // of the host or the device
       *static_cast<unsigned*>(data) = host ? 1 : 2;
@@ -707,7 +755,7 @@ KILN_CALL cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdev
       *static_cast<unsigned*>(data) = 0;
       return CUDA_SUCCESS;
     case 9:  // the device
-      *static_cast<int*>(data) = 0;
+      *static_cast<int*>(data) = context->device;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -733,6 +781,7 @@ KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64
       {"cuDeviceGetUuid_v2", reinterpret_cast<void*>(&cuDeviceGetUuid_v2)},
       {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&cuDevicePrimaryCtxRetain)},
       {"cuDevicePrimaryCtxRelease_v2", reinterpret_cast<void*>(&cuDevicePrimaryCtxRelease_v2)},
+      {"cuCtxCreate_v2", reinterpret_cast<void*>(&cuCtxCreate_v2)},
       {"cuCtxSetCurrent", reinterpret_cast<void*>(&cuCtxSetCurrent)},
       {"cuCtxGetCurrent", reinterpret_cast<void*>(&cuCtxGetCurrent)},
       {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(&cuCtxPushCurrent_v2)},
@@ -775,6 +824,7 @@ KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64
       {"cuOccupancyMaxActiveBlocksPerMultiprocessor",
        reinterpret_cast<void*>(&cuOccupancyMaxActiveBlocksPerMultiprocessor)},
       {"cuLaunchKernel", reinterpret_cast<void*>(&cuLaunchKernel)},
+      {"cuLaunchCooperativeKernel", reinterpret_cast<void*>(&cuLaunchCooperativeKernel)},
       {"cuStreamCreate", reinterpret_cast<void*>(&cuStreamCreate)},
       {"cuStreamDestroy_v2", reinterpret_cast<void*>(&cuStreamDestroy_v2)},
       {"cuStreamSynchronize", reinterpret_cast<void*>(&cuStreamSynchronize)},

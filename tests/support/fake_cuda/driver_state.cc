@@ -50,12 +50,23 @@ Settings Settings::Parse(const char* text) {
       settings.seed = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     } else if (name == "threads") {
       settings.threads = std::max(1, std::atoi(value.c_str()));
+    } else if (name == "check") {
+      settings.check_races = value.find("race") != std::string::npos;
+      settings.check_init = value.find("init") != std::string::npos;
+    } else if (name == "reports") {
+      settings.reports = value;
+    } else if (name == "memory") {
+      settings.memory = std::strtoull(value.c_str(), nullptr, 10) << 20;
     } else if (name == "fail_alloc") {
       settings.fail_alloc = std::atoll(value.c_str());
+    } else if (name == "fail_image") {
+      settings.fail_image = std::atoll(value.c_str());
     } else if (name == "fail_launch") {
       settings.fail_launch = value;
     } else if (name == "no_device") {
       settings.no_device = true;
+    } else if (name == "devices") {
+      settings.devices = std::max(1, std::atoi(value.c_str()));
     } else if (name == "driver") {
       settings.driver = std::atoi(value.c_str());
     } else if (name == "log") {
@@ -68,15 +79,40 @@ Settings Settings::Parse(const char* text) {
   return settings;
 }
 
+namespace {
+
+// The devices that CUDA_VISIBLE_DEVICES lists, up to the first that there is not; null: all.
+std::vector<int> VisibleDevices(const char* list, int devices) {
+  std::vector<int> visible;
+  for (int n = 0; list == nullptr && n < devices; ++n) visible.push_back(n);
+  while (list != nullptr && *list >= '0' && *list <= '9') {
+    char* end = nullptr;
+    const long number = std::strtol(list, &end, 10);
+    if (number >= devices) break;
+    visible.push_back(static_cast<int>(number));
+    list = *end == ',' ? end + 1 : end;
+  }
+  return visible;
+}
+
+}  // namespace
+
 DriverState& DriverState::Get() {
   static auto* state = new DriverState;  // outlives every thread that calls
   return *state;
 }
 
 DriverState::DriverState()
-    : settings(Settings::Parse(std::getenv("KILN_FAKE_CUDA"))), streams(settings.seed) {
+    : settings(Settings::Parse(std::getenv("KILN_FAKE_CUDA"))),
+      memory(settings.memory),
+      streams(settings.seed) {
   per_thread_ = streams.Create(Stream::kBlocking);
+  visible = VisibleDevices(std::getenv("CUDA_VISIBLE_DEVICES"), settings.devices);
+  for (size_t n = 0; n < visible.size(); ++n) {
+    contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{static_cast<int>(n)}));
+  }
   if (!settings.log.empty()) log_ = std::fopen(settings.log.c_str(), "ae");
+  if (!settings.reports.empty()) reports_ = std::fopen(settings.reports.c_str(), "ae");
 }
 
 void DriverState::Log(const char* call) {
@@ -85,9 +121,17 @@ void DriverState::Log(const char* call) {
   std::fflush(log_);
 }
 
-uint64_t DriverState::Allocate(uint64_t bytes) {
+void DriverState::PrintReport(const std::string& text) {
+  for (std::FILE* file : {stderr, reports_}) {
+    if (file == nullptr) continue;
+    std::fprintf(file, "fake CUDA: %s\n", text.c_str());
+    std::fflush(file);
+  }
+}
+
+uint64_t DriverState::Allocate(uint64_t bytes, CUcontext context) {
   if (++allocations_ == settings.fail_alloc) return 0;
-  return memory.Allocate(bytes);
+  return memory.Allocate(bytes, context);
 }
 
 void DriverState::RunAll() { streams.RunAll(); }
@@ -100,16 +144,19 @@ Stream* DriverState::StreamOf(CUstream handle) {
   return streams.Exists(stream) ? stream : nullptr;
 }
 
-CUresult DriverState::Load(const char* image, CUmodule* module) {
+CUresult DriverState::Load(const char* image, CUcontext context, CUmodule* module) {
   if (IsBinary(image)) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (++modules_ >= settings.fail_image && settings.fail_image > 0) return CUDA_ERROR_INVALID_IMAGE;
   auto loaded = std::make_unique<CUmod_st>();
+  loaded->context = context;
   PtxModule parsed;
   std::string error;
   const auto place = [&](const PtxVariable& variable, uint64_t* address, uint8_t** host) {
-    *address = memory.Allocate(variable.bytes);
+    *address = memory.Allocate(variable.bytes, context);
     if (*address == 0) return false;
     *host = memory.Find(*address, variable.bytes);
     std::memset(*host, 0, variable.bytes);
+    memory.NoteWrite(*host, variable.bytes);
     loaded->variables.push_back(*address);
     return true;
   };
@@ -130,15 +177,24 @@ void DriverState::Unload(CUmodule module) {
 }
 
 void DriverState::Run(CUfunction function, const uint32_t blocks[3], const uint32_t threads[3],
-                      uint64_t dynamic_shared, std::vector<uint8_t> parameters) {
+                      uint64_t dynamic_shared, bool cooperative, std::vector<uint8_t> parameters) {
   if (failed != CUDA_SUCCESS) return;
   Grid grid;
   PrepareGrid(function->module->program, *function->function, blocks, threads, dynamic_shared,
               &grid);
   grid.id = ++launches_;
   grid.parameters = std::move(parameters);
-  grid.memory = memory.Intervals();
-  if (function->function->name == settings.fail_launch) {
+  grid.is_cooperative = cooperative;
+  grid.memory = memory.Intervals(function->module->context);
+  AccessChecks checks;
+  checks.print = [this](const std::string& text) { PrintReport(text); };
+  if (settings.check_races) {
+    checks.races = std::make_unique<RaceChecks>(uint64_t{blocks[0]} * blocks[1] * blocks[2]);
+  }
+  if (settings.check_init) checks.unwritten = &memory.unwritten();
+  if (settings.check_races || settings.check_init) grid.checks = &checks;
+  if (settings.fail_launch == function->function->name ||
+      settings.fail_launch == std::to_string(launches_)) {
     grid.Report(Fault::kIllegalAddress, "kernel " + settings.fail_launch + " fails as asked");
   } else {
     RunGrid(&grid, settings.seed + static_cast<uint32_t>(launches_) * 2654435761u, settings.threads,

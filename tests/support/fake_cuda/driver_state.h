@@ -3,11 +3,19 @@
 // KILN_FAKE_CUDA holds settings, separated by semicolons:
 //   seed=N            of the order of streams, blocks and warps (1)
 //   threads=N         of the host that run a grid's blocks (2)
+//   check=race,init   either or both checks of access_checks.h, which print what they find
+//   reports=PATH      appends that to the file, too
+//   memory=N          MiB of the device's memory (8192)
 //   fail_alloc=N      the N-th allocation of device memory fails, from 1
-//   fail_launch=NAME  launches of kernels of that name fail with CUDA_ERROR_ILLEGAL_ADDRESS
+//   fail_image=N      all modules from the N-th on are refused with CUDA_ERROR_INVALID_IMAGE
+//   fail_launch=NAME  launches of kernels of that name, or the launch of that number from 1, fail
+//                     with CUDA_ERROR_ILLEGAL_ADDRESS
 //   no_device         there is a driver, but no device
+//   devices=N         devices (1)
 //   driver=N          the version that cuDriverGetVersion gives (13000)
 //   log=PATH          appends the name of each call to the file, one a line
+// CUDA_VISIBLE_DEVICES chooses among the devices, as for NVIDIA's driver. They share one memory and
+// one legacy default stream.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
 
@@ -34,6 +42,7 @@ struct CUfunc_st {
   int most_dynamic_shared;
 };
 struct CUmod_st {
+  CUcontext context;
   kiln::fake_cuda::Program program;
   std::vector<uint64_t> variables;  // addresses of device memory
   std::vector<std::unique_ptr<CUfunc_st>> functions;
@@ -47,15 +56,18 @@ struct CUevent_st {
 namespace kiln::fake_cuda {
 
 inline constexpr int kMultiprocessors = 4;
-inline constexpr uint64_t kDeviceBytes = uint64_t{8} << 30;
 inline constexpr int kMostThreads = 1024, kMostShared = 48 << 10, kMostOptedShared = 227 << 10;
 
 struct Settings {
   uint32_t seed = 1;
   int threads = 2;
-  int64_t fail_alloc = 0;
+  bool check_races = false, check_init = false;
+  std::string reports;
+  uint64_t memory = uint64_t{8} << 30;  // bytes
+  int64_t fail_alloc = 0, fail_image = 0;
   std::string fail_launch;
   bool no_device = false;
+  int devices = 1;
   int driver = 13000;
   std::string log;
 
@@ -66,14 +78,14 @@ class DriverState {
  public:
   static DriverState& Get();
 
-  CUresult Load(const char* image, CUmodule* module);
+  CUresult Load(const char* image, CUcontext context, CUmodule* module);
   void Unload(CUmodule module);
   // Reports the fault, if there was one, and makes the context's error of it.
   void Run(CUfunction function, const uint32_t blocks[3], const uint32_t threads[3],
-           uint64_t dynamic_shared, std::vector<uint8_t> parameters);
+           uint64_t dynamic_shared, bool cooperative, std::vector<uint8_t> parameters);
   // The stream of a handle (0, 1 and 2 are default streams), or nullptr.
   Stream* StreamOf(CUstream handle);
-  uint64_t Allocate(uint64_t bytes);
+  uint64_t Allocate(uint64_t bytes, CUcontext context);
   void RunAll();
   void Log(const char* call);
 
@@ -81,9 +93,10 @@ class DriverState {
   Settings settings;
   bool initialized = false;
   int process = 0;
-  CUresult failed = CUDA_SUCCESS;  // the error that ended the context
-  CUctx_st context{0};
-  DeviceMemory memory{kDeviceBytes};
+  CUresult failed = CUDA_SUCCESS;                   // the error that ended the context
+  std::vector<int> visible;                         // the devices' numbers in the machine
+  std::vector<std::unique_ptr<CUctx_st>> contexts;  // the devices' primary ones first
+  DeviceMemory memory;
   Streams streams;
   std::set<CUmodule> modules;
   std::set<CUevent> events;
@@ -92,10 +105,13 @@ class DriverState {
  private:
   DriverState();
 
-  int64_t allocations_ = 0;
+  // What a check found: to stderr, and to the file of reports.
+  void PrintReport(const std::string& text);
+
+  int64_t allocations_ = 0, modules_ = 0;
   uint64_t launches_ = 0;
   Stream* per_thread_ = nullptr;
-  std::FILE* log_ = nullptr;
+  std::FILE *log_ = nullptr, *reports_ = nullptr;
 };
 
 }  // namespace kiln::fake_cuda

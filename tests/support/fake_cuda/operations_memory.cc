@@ -12,11 +12,13 @@ template <typename T, Space kSpace>
 void Load(Warp& warp, const Instruction& in) {
   T* d = warp.At<T>(in.d);
   const uint64_t* addresses = warp.At<uint64_t>(in.s[0]);
+  const bool is_checked = warp.is_checked();
   for (uint32_t mask = warp.exec; mask != 0; mask &= mask - 1) {
     const int lane = __builtin_ctz(mask);
-    const uint8_t* at =
-        warp.Memory<kSpace>(in, lane, addresses[lane] + in.offset, sizeof(T), in.flags);
+    const uint64_t address = addresses[lane] + in.offset;
+    const uint8_t* at = warp.Memory<kSpace>(in, lane, address, sizeof(T), in.flags);
     if (at == nullptr) return;
+    if (is_checked) warp.Note(in, lane, kSpace, address, sizeof(T), AccessKind::kRead, false);
     // Volatile: threads of other blocks may store at the same time.
     d[lane] = *reinterpret_cast<const volatile T*>(at);
   }
@@ -26,10 +28,16 @@ template <typename T, Space kSpace>
 void Store(Warp& warp, const Instruction& in) {
   const T* value = warp.At<T>(in.s[1]);
   const uint64_t* addresses = warp.At<uint64_t>(in.s[0]);
+  const bool is_checked = warp.is_checked();
   for (uint32_t mask = warp.exec; mask != 0; mask &= mask - 1) {
     const int lane = __builtin_ctz(mask);
-    uint8_t* at = warp.Memory<kSpace>(in, lane, addresses[lane] + in.offset, sizeof(T), in.flags);
+    const uint64_t address = addresses[lane] + in.offset;
+    uint8_t* at = warp.Memory<kSpace>(in, lane, address, sizeof(T), in.flags);
     if (at == nullptr) return;
+    if (is_checked) {
+      const bool changes = std::memcmp(at, value + lane, sizeof(T)) != 0;
+      warp.Note(in, lane, kSpace, address, sizeof(T), AccessKind::kWrite, changes);
+    }
     *reinterpret_cast<volatile T*>(at) = value[lane];
   }
 }
@@ -104,9 +112,12 @@ void Atomic(Warp& warp, const Instruction& in) {
   const uint64_t* addresses = warp.At<uint64_t>(in.s[0]);
   for (uint32_t mask = warp.exec; mask != 0; mask &= mask - 1) {
     const int lane = __builtin_ctz(mask);
-    auto* at = reinterpret_cast<B*>(
-        warp.Memory<kSpace>(in, lane, addresses[lane] + in.offset, sizeof(T), sizeof(T)));
+    const uint64_t address = addresses[lane] + in.offset;
+    auto* at = reinterpret_cast<B*>(warp.Memory<kSpace>(in, lane, address, sizeof(T), sizeof(T)));
     if (at == nullptr) return;
+    if (warp.is_checked()) {
+      warp.Note(in, lane, kSpace, address, sizeof(T), AccessKind::kUpdate, true);
+    }
     const T operand = warp.At<T>(in.s[1])[lane];
     B old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     while (!__atomic_compare_exchange_n(at, &old, BitCast<B>(F()(BitCast<T>(old), operand)), false,
@@ -121,9 +132,12 @@ void CompareAndSwap(Warp& warp, const Instruction& in) {
   const uint64_t* addresses = warp.At<uint64_t>(in.s[0]);
   for (uint32_t mask = warp.exec; mask != 0; mask &= mask - 1) {
     const int lane = __builtin_ctz(mask);
-    auto* at = reinterpret_cast<T*>(
-        warp.Memory<kSpace>(in, lane, addresses[lane] + in.offset, sizeof(T), sizeof(T)));
+    const uint64_t address = addresses[lane] + in.offset;
+    auto* at = reinterpret_cast<T*>(warp.Memory<kSpace>(in, lane, address, sizeof(T), sizeof(T)));
     if (at == nullptr) return;
+    if (warp.is_checked()) {
+      warp.Note(in, lane, kSpace, address, sizeof(T), AccessKind::kUpdate, true);
+    }
     T old = warp.At<T>(in.s[1])[lane];
     __atomic_compare_exchange_n(at, &old, warp.At<T>(in.s[2])[lane], false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);

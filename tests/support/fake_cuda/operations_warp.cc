@@ -114,7 +114,11 @@ void ActiveMask(Warp& warp, const Instruction& in) {
 }
 
 void Nothing(Warp&, const Instruction&) {}
-void Fence(Warp&, const Instruction&) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void Fence(Warp& warp, const Instruction&) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (warp.is_checked()) warp.NoteFence();
+}
+void SyncWarp(Warp& warp, const Instruction&) { warp.NoteWarpBarrier(); }
 
 Handler Reducer(const Opcode& opcode, Type t) {
   const bool is_signed = t == Type::kS32;
@@ -137,7 +141,7 @@ Operation FindWarpOperation(const Opcode& opcode) {
   if (name == "membar" || name == "fence") return {Fence, Type::kNone, {}};
   if (name == "activemask") return {ActiveMask, n, {}};
   if (name == "nanosleep") return {Nothing, Type::kNone, {n}, 0, Control::kYield};
-  if (name == "bar" && opcode.Has("warp")) return {Nothing, Type::kNone, {n}, 0, sync};
+  if (name == "bar" && opcode.Has("warp")) return {SyncWarp, Type::kNone, {n}, 0, sync};
   if (!opcode.Has("sync")) return {};
   if (name == "shfl") {
     const uint32_t kind = opcode.Has("up")     ? kFromBelow

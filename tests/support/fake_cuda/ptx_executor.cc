@@ -49,6 +49,7 @@ class BlockRun {
  public:
   BlockRun(Grid* grid, uint64_t number, uint32_t seed) : random_(seed) {
     block_.grid = grid;
+    block_.number = static_cast<uint32_t>(number);
     block_.index[0] = static_cast<uint32_t>(number % grid->blocks[0]);
     block_.index[1] = static_cast<uint32_t>(number / grid->blocks[0] % grid->blocks[1]);
     block_.index[2] = static_cast<uint32_t>(number / grid->blocks[0] / grid->blocks[1]);
@@ -98,6 +99,7 @@ class BlockRun {
       if (barrier.arrived == 0 || barrier.arrived < expected) continue;
       for (const uint32_t w : todo_) warps_[w]->Release(n, barrier);
       barrier = Barrier();
+      ++block_.epoch;
       any = true;
     }
     return any;
@@ -128,7 +130,8 @@ void RunBlocks(Grid* grid, Order* order, uint32_t seed, std::atomic<int64_t>* in
   uint64_t number = 0;
   int turns = kPatience;
   while (!grid->stop) {
-    if (more && (running.empty() || (turns >= kPatience && running.size() < kMostBlocks))) {
+    if (more && (running.empty() || grid->is_cooperative ||
+                 (turns >= kPatience && running.size() < kMostBlocks))) {
       more = order->Take(&number);
       if (more)
         running.emplace_back(grid, number, seed + static_cast<uint32_t>(number) * 747796405u);

@@ -78,6 +78,7 @@ struct Instruction {
   int32_t s[4] = {kNoOperand, kNoOperand, kNoOperand, kNoOperand};
   int32_t guard = kNoOperand;
   bool guard_negated = false;
+  bool is_ordered = false;  // a volatile or relaxed access
   Control control = Control::kNone;
   uint32_t line = 0;   // of the PTX
   int32_t target = 0;  // place in the code, or of a table or call in its list

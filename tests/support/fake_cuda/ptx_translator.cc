@@ -398,6 +398,8 @@ class FunctionTranslator {
     const auto align = static_cast<uint32_t>(bytes * static_cast<int64_t>(parts.size()));
     // The first loaded part must not overwrite the address.
     if (load && parts.size() > 1) base = Copy(base);
+    const bool is_ordered = opcode.Has("volatile") || opcode.Has("relaxed") ||
+                            opcode.Has("acquire") || opcode.Has("release");
     for (size_t n = 0; n < parts.size() && error_.empty(); ++n) {
       const int32_t operand = load ? Destination(parts[n], types[0]) : Source(parts[n], types[0]);
       Instruction& in = Emit(op.run);
@@ -405,6 +407,7 @@ class FunctionTranslator {
       (load ? in.d : in.s[1]) = operand;
       in.offset = offset + static_cast<int64_t>(n) * bytes;
       in.flags = n == 0 ? align : static_cast<uint32_t>(bytes);
+      in.is_ordered = is_ordered;
       Finish();
     }
   }

@@ -42,6 +42,9 @@ Warp::Warp(Grid* grid, Block* block, uint32_t number, uint32_t seed)
   const uint32_t threads = grid->threads[0] * grid->threads[1] * grid->threads[2];
   const uint32_t lanes = std::min<uint32_t>(kLanes, threads - number * kLanes);
   live_ = lanes == kLanes ? ~0u : LanesBelow(static_cast<int>(lanes));
+  if (is_checked() && grid->checks->unwritten != nullptr) {
+    written_.reset(static_cast<uint8_t*>(std::calloc(kLanes, stack_bytes_)));
+  }
   Specials(number);
   Push(grid->entry, live_, 0, nullptr, nullptr);
 }
@@ -97,6 +100,7 @@ bool Warp::Push(const Function* function, uint32_t lanes, uint64_t local_base, c
   frame.registers.reset(new uint64_t[words]);
   std::memset(frame.registers.get(), 0xa5, words * 8);
   frames_.push_back(std::move(frame));
+  NoteFrame(lanes, local_base, function->local_bytes, /*written=*/false);
   Enter();
   return true;
 }
@@ -121,6 +125,7 @@ void Warp::CopySpans(const std::vector<Span>& from, uint64_t from_base, const st
       uint8_t* stack = stacks + lane * stack_bytes_;
       std::memmove(stack + to_base + to[n].offset, stack + from_base + from[n].offset, bytes);
     });
+    NoteFrame(lanes, to_base + to[n].offset, bytes, /*written=*/true);
   }
 }
 
@@ -202,7 +207,8 @@ Warp::State Warp::Run(int64_t budget) {
       ++pc_;
     } else {
       RunControl(in);
-      if (instructions_ >= end) return kYielded;
+      // A lane that waits gives way to other blocks, too.
+      if (instructions_ >= end || in.control == Control::kYield) return kYielded;
     }
   }
 }
@@ -398,6 +404,113 @@ std::string Warp::Where(const Instruction& in, int lane) const {
     text += std::to_string(specials_[axis][lane]) + (axis == kTidZ ? ")" : ", ");
   }
   return text;
+}
+
+// --- Checks
+
+namespace {
+
+// The space that a generic address is in; *address becomes that of the space.
+Space Resolve(uint64_t* address) {
+  if (*address < kSharedWindow) return Space::kGlobal;
+  const Space space = *address < kLocalWindow   ? Space::kShared
+                      : *address < kParamWindow ? Space::kLocal
+                                                : Space::kParam;
+  *address %= kWindowBytes;
+  return space;
+}
+
+const char* NameOf(Space space) {
+  if (space == Space::kShared) return "shared";
+  return space == Space::kLocal ? "local" : "global";
+}
+
+}  // namespace
+
+void Warp::Note(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+                AccessKind kind, bool changes) {
+  if (space == Space::kGeneric) space = Resolve(&address);
+  if (space == Space::kParam || space == Space::kConst) return;
+  const AccessChecks& checks = *grid_->checks;
+  if (checks.unwritten != nullptr) NoteInit(in, lane, space, address, bytes, kind);
+  // A write of what is there already is harmless, whoever else accesses it.
+  if (checks.races == nullptr || space == Space::kLocal) return;
+  if (kind == AccessKind::kRead || changes) NoteRace(in, lane, space, address, bytes, kind);
+}
+
+void Warp::NoteRace(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+                    AccessKind kind) {
+  RaceChecks& races = *grid_->checks->races;
+  const uint32_t threads = grid_->threads[0] * grid_->threads[1] * grid_->threads[2];
+  SeenAccess access;
+  access.thread = block_->number * threads + number_ * kLanes + static_cast<uint32_t>(lane);
+  access.block = block_->number;
+  access.warp = number_;
+  access.block_epoch = block_->epoch;
+  access.warp_epoch = warp_epoch_;
+  access.time = races.time();
+  access.line = in.line;
+  access.is_atomic = in.is_ordered || kind == AccessKind::kUpdate;
+  RaceChecks::Race race;
+  bool found = false;
+  if (space == Space::kGlobal) {
+    found = races.NoteGlobal(address, bytes, kind, access, &race);
+  } else {
+    if (block_->seen.empty()) block_->seen.resize(grid_->shared_bytes);
+    for (uint64_t n = 0; n < bytes; ++n) {
+      found |= races.Note(&block_->seen[address + n], kind, access, &race);
+    }
+  }
+  if (!found) return;
+  const uint32_t other = race.other.thread;
+  const auto verb = [](bool is_write) { return is_write ? "writes" : "reads"; };
+  grid_->checks->Report(in.line, race.other.line,
+                        "race: a thread " + std::string(verb(kind != AccessKind::kRead)) + " " +
+                            std::to_string(bytes) + " bytes of " + NameOf(space) + " memory at " +
+                            Hex(address) + " in " + Where(in, lane) + ", and thread " +
+                            std::to_string(other % threads) + " of block " +
+                            std::to_string(other / threads) + " " + verb(race.is_write) +
+                            " them in line " + std::to_string(race.other.line));
+}
+
+void Warp::NoteInit(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+                    AccessKind kind) {
+  UnwrittenBytes& unwritten = *grid_->checks->unwritten;
+  bool is_wrong = false;
+  if (space == Space::kGlobal) {
+    if (kind != AccessKind::kWrite) is_wrong = unwritten.HasAny(address, bytes);
+    if (kind != AccessKind::kRead) unwritten.Remove(address, bytes);
+  } else {
+    if (space == Space::kShared && block_->written.empty()) {
+      block_->written.resize(grid_->shared_bytes);
+    }
+    for (uint64_t at = address; at < address + bytes; ++at) {
+      uint8_t* own = space == Space::kLocal ? written_.get() + lane * stack_bytes_ + at : nullptr;
+      is_wrong |= kind != AccessKind::kWrite && !(own != nullptr ? *own != 0 : block_->written[at]);
+      if (kind == AccessKind::kRead) continue;
+      if (own != nullptr) {
+        *own = 1;
+      } else {
+        block_->written[at] = true;
+      }
+    }
+  }
+  if (!is_wrong) return;
+  grid_->checks->Report(in.line, 0,
+                        "init: a thread reads " + std::to_string(bytes) + " bytes of " +
+                            NameOf(space) + " memory at " + Hex(address) +
+                            " that nothing has written, in " + Where(in, lane));
+}
+
+void Warp::NoteFrame(uint32_t lanes, uint64_t base, uint64_t bytes, bool written) {
+  if (written_ == nullptr) return;
+  EachLane(lanes, [&](int lane) {
+    std::memset(written_.get() + lane * stack_bytes_ + base, written ? 1 : 0, bytes);
+  });
+}
+
+void Warp::NoteFence() {
+  if (grid_->checks->races != nullptr) grid_->checks->races->NoteFence(block_->number);
 }
 
 uint8_t* Warp::FindMemory(const Instruction& in, int lane, uint64_t address, uint64_t bytes,

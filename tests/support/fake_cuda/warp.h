@@ -9,12 +9,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/support/fake_cuda/access_checks.h"
 #include "tests/support/fake_cuda/ptx_program.h"
 #include "tests/support/fake_cuda/ptx_syntax.h"
 
@@ -42,6 +44,8 @@ struct Grid {
   std::vector<uint8_t> parameters;
   std::vector<Interval> memory;  // sorted
   uint64_t stack_bytes;          // of a lane
+  AccessChecks* checks = nullptr;
+  bool is_cooperative = false;  // its blocks wait for each other, so all of them run at once
 
   std::atomic<bool> stop{false};
   std::mutex lock;
@@ -61,6 +65,11 @@ struct Block {
   uint32_t index[3];
   std::unique_ptr<uint64_t[]> shared;
   Barrier barriers[kBarriers];
+  // Of AccessChecks: the block's number, barriers that it has passed, and by byte of shared memory
+  // who accessed it and whether it was written.
+  uint32_t number = 0, epoch = 0;
+  std::vector<SeenByte> seen;
+  std::vector<bool> written;
 };
 
 class Warp {
@@ -99,6 +108,13 @@ class Warp {
     if (address < kParamWindow) return Local(in, lane, address - kLocalWindow, bytes);
     return Parameter(in, lane, address - kParamWindow, bytes);
   }
+  // Whether the launch has checks, for which Note must be called before each access.
+  bool is_checked() const { return grid_->checks != nullptr; }
+  // `changes`: of a write, whether other bytes than before are stored.
+  void Note(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+            AccessKind kind, bool changes);
+  void NoteFence();
+  void NoteWarpBarrier() { ++warp_epoch_; }
   uint64_t local_base() const { return frames_.back().local_base; }
   uint32_t member_mask(int lane, int32_t operand) const { return At<uint32_t>(operand)[lane]; }
 
@@ -146,6 +162,11 @@ class Warp {
                    uint64_t bytes, uint64_t size);
   uint8_t* Misaligned(const Instruction& in, int lane, uint64_t address, uint64_t align);
 
+  void NoteRace(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+                AccessKind kind);
+  void NoteInit(const Instruction& in, int lane, Space space, uint64_t address, uint64_t bytes,
+                AccessKind kind);
+  void NoteFrame(uint32_t lanes, uint64_t base, uint64_t bytes, bool written);
   void Specials(uint32_t number);
   bool Push(const Function* function, uint32_t lanes, uint64_t local_base, const Call* call,
             const Instruction* in);
@@ -186,6 +207,8 @@ class Warp {
   uint32_t resting_ = 0;  // lanes that let others go on first
   int64_t instructions_ = 0;
   std::minstd_rand random_;
+  uint32_t warp_epoch_ = 0;
+  std::unique_ptr<uint8_t, void (*)(void*)> written_{nullptr, std::free};  // as stacks_, by byte
   alignas(64) uint32_t specials_[kSpecials][kLanes];
 };
 
