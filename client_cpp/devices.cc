@@ -27,14 +27,22 @@ void ChooseDriver() {
   });
 }
 
+absl::StatusOr<Device*> Found(const Result<CudaDevice*>& device) {
+  if (!device.ok()) return ToStatus(device.error());
+  return *device;
+}
+
 }  // namespace
 
 absl::StatusOr<Device*> DeviceFor(Target::Device kind) {
   if (kind != Target::Device::kCuda) return &CpuDevice();
   ChooseDriver();
-  const Result<CudaDevice*>& device = CudaDevice::Get();
-  if (!device.ok()) return ToStatus(device.error());
-  return *device;
+  return Found(CudaDevice::Get());
+}
+
+absl::StatusOr<Device*> UseCudaDevice(int32_t number) {
+  ChooseDriver();
+  return Found(CudaDevice::Get(number));
 }
 
 uint64_t AbiFor(Target::Device kind) {

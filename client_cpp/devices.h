@@ -10,12 +10,18 @@
 
 namespace kiln {
 
-// The device that runs code of this kind: the CPU, or the first CUDA device. FailedPrecondition
-// says why there is no CUDA device; the first call for one takes some 0.3 s. Thread-safe.
+// The device that runs code of this kind: the CPU, or the process's CUDA device, which is the first
+// one unless UseCudaDevice has chosen another. FailedPrecondition says why there is no CUDA device;
+// the first call for one takes some 0.3 s. Thread-safe.
 //
 // KILN_CUDA_DRIVER names another driver than the system's: a path, or "emulator", which is built by
 // `./kiln build emulator`.
 absl::StatusOr<Device*> DeviceFor(Target::Device kind);
+
+// Makes the CUDA device of this number the process's. CUDA_VISIBLE_DEVICES orders the devices, as
+// for all CUDA programs. FailedPrecondition if there is no such device, or the process has used
+// another one. Thread-safe.
+absl::StatusOr<Device*> UseCudaDevice(int32_t number);
 
 // The digest that Target.runtime_abi states of code of this kind.
 uint64_t AbiFor(Target::Device kind);

@@ -89,6 +89,7 @@ typedef struct KilnCudaLaunch {
 #define KILN_CUDA_SLICE 128   /* the most cells of a slice */
 #define KILN_CUDA_RETIRED 256 /* chains of retired cells */
 #define KILN_CUDA_LOCKS 1024
+#define KILN_CUDA_TREE_BLOCKS 1024 /* the most blocks of the runtime's own kernel */
 
 /* Before each cell, chunk or directory: links those that are free or retired. */
 typedef struct KilnCudaBlock {
@@ -164,6 +165,9 @@ typedef struct KilnCudaTree {
   KilnCudaNode* nodes; /* the sparse ones, parents first */
   uint64_t num_nodes;
   uint32_t locks[KILN_CUDA_LOCKS]; /* of slots, by their addresses */
+  /* Of the runtime's own kernel: its barriers, and what its blocks have counted. */
+  uint32_t arrived, generation;
+  uint64_t sums[KILN_CUDA_TREE_BLOCKS];
 } KilnCudaTree;
 
 #ifdef __cplusplus

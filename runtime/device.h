@@ -27,6 +27,7 @@ class Device {
   // A point in the order of a device's work.
   struct Event {
     int64_t nanoseconds = 0;  // since a time of the device's own
+    void* handle = nullptr;   // of devices whose work is done later
   };
 
   virtual ~Device() = default;
@@ -51,6 +52,14 @@ class Device {
     return Error{ErrorCode::kInvalidArgument,
                  "it is on a CUDA device, the program's kernels run on the CPU"};
   }
+  // Memory for the time of a launch, with anything in it, 256-byte aligned and at a distance from
+  // other memory. The device keeps what is given back for the next request. ResourceExhausted names
+  // the size. Only of devices that have memory of their own.
+  virtual Result<uint8_t*> TakeScratch(uint64_t /*bytes*/) {
+    return Error{ErrorCode::kUnimplemented, "the device's memory is the host's"};
+  }
+  // `bytes`: as they were asked for.
+  virtual void ReturnScratch(uint8_t* /*memory*/, uint64_t /*bytes*/) {}
   // The data of a tree with sparse levels and, if the host sees a mirror of them, their memory.
   struct MadeTree {
     std::shared_ptr<TreeData> tree;
@@ -67,14 +76,17 @@ class Device {
   // Returns when all launches, copies and fills before it are done. What failed of them since the
   // last call fails this one.
   virtual Result<> Synchronize() = 0;
+  // Does not wait. Whoever asks for a point has to Release it.
   virtual Event Record() = 0;
+  virtual void Release(Event /*event*/) {}
+  // The time between two points, for the second of which it waits.
+  virtual double Seconds(Event from, Event to) {
+    return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;
+  }
   // Work that other libraries start in a stream (its handle) comes after what the device was given
   // before, and what it is given later comes after the stream's work so far.
   virtual Result<> ReleaseTo(uint64_t /*stream*/) { return {}; }
   virtual Result<> WaitFor(uint64_t /*stream*/) { return {}; }
-  double Seconds(Event from, Event to) const {
-    return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;
-  }
 };
 
 }  // namespace kiln

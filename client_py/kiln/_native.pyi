@@ -432,7 +432,12 @@ class KernelBase:
 def forget_instances() -> None:
     """Makes all kernels drop their instances (for init and reset)."""
 
-def set_profiler(record: Callable[[str, float], None] | None) -> None: ...
+class LaunchTime:
+    """Of a launch that a CUDA device may not have run yet."""
+
+    def seconds(self) -> float: ...  # waits for it
+
+def set_profiler(record: Callable[[str, float | LaunchTime], None] | None) -> None: ...
 def end_kernels_on_interrupt() -> None: ...  # installs the handler if SIGINT has Python's own
 def call_all(calls: tuple[tuple[Callable, tuple[int, ...]], ...], values: list) -> None:
     """Calls ``function(*[values[i] for i in numbers])`` for each pair (function, numbers)."""
@@ -472,7 +477,9 @@ def release_to(stream: int) -> None:
 def wait_for(stream: int) -> None:
     """What the device is given later waits for the stream's work so far."""
 
-def use_device(kind: str) -> str: ...
+def use_device(kind: str, number: int = 0) -> str:
+    """ "cpu" or "cuda", and which of the CUDA devices. Returns its target."""
+
 def program_folder() -> str:
     """The folder of kilnd; empty: not found."""
 

@@ -255,7 +255,7 @@ def _select_arch(arch, enable_fallback):
 def _use_device():
     global _device_target
     on_cuda = cfg.arch == cuda
-    target = _native.use_device("cuda" if on_cuda else "cpu")
+    target = _native.use_device("cuda" if on_cuda else "cpu", int(cfg.cuda_device))
     _device_target = target if on_cuda else ""
 
 

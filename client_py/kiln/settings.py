@@ -85,6 +85,7 @@ OPTIONS = {
     # Options that only Kiln has.
     "check_overflow": "print",
     "cpu_level": "",
+    "cuda_device": 0,
     "lanes": "auto",
     "snode_memory_GB": 0.0,
 }
@@ -128,6 +129,7 @@ class Config:
         hidden = (
             "ad_tape_GB",
             "cpu_level",
+            "cuda_device",
             "lanes",
             "snode_memory_GB",
             "dynamic_index",

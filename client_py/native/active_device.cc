@@ -15,13 +15,12 @@ namespace {
 
 Device* active = &CpuDevice();
 
-// "cpu" or "cuda". Returns the target of its kernels' code. Raises RuntimeError if there is no such
-// device; the one before then stays.
-std::string UseDevice(const std::string& kind) {
-  const auto wanted = kind == "cuda" ? Target::Device::kCuda : Target::Device::kCpu;
+// "cpu" or "cuda", and which of the CUDA devices. Returns the target of its kernels' code. Raises
+// RuntimeError if there is no such device; the one before then stays.
+std::string UseDevice(const std::string& kind, int32_t number) {
   absl::StatusOr<Device*> found = [&] {
     py::gil_scoped_release release;  // a CUDA device takes long to start
-    return DeviceFor(wanted);
+    return kind == "cuda" ? UseCudaDevice(number) : DeviceFor(Target::Device::kCpu);
   }();
   active = ValueOrRaise(std::move(found));
   return active->target().text();
@@ -32,7 +31,7 @@ std::string UseDevice(const std::string& kind) {
 Device& ActiveDevice() { return *active; }
 
 void BindActiveDevice(py::module_& m) {
-  m.def("use_device", &UseDevice, py::arg("kind"));
+  m.def("use_device", &UseDevice, py::arg("kind"), py::arg("number") = 0);
   // Of streams of other libraries, by their handles (runtime/device.h).
   m.def("release_to", [](uint64_t stream) { RaiseIfError(ToStatus(active->ReleaseTo(stream))); });
   m.def("wait_for", [](uint64_t stream) { RaiseIfError(ToStatus(active->WaitFor(stream))); });

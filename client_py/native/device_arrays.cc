@@ -25,6 +25,11 @@ uint64_t BytesOf(const ArrayView& view) {
 
 }  // namespace
 
+// What a launch that was not waited for reads comes before the next use of the memory.
+DeviceArrays::~DeviceArrays() {
+  for (const Scratch& one : scratch_) device_->ReturnScratch(one.memory, one.bytes);
+}
+
 // Arrays that overlap are parts of one copy, so that writes to one show in the other.
 absl::Status DeviceArrays::CopyIn(uint64_t* slots) {
   std::vector<HostArray*> sorted;
@@ -41,21 +46,21 @@ absl::Status DeviceArrays::CopyIn(uint64_t* slots) {
     // At the distance that the host has to a boundary, so that all parts are as aligned as there.
     constexpr uint64_t kBoundary = 256;
     const uint64_t shift = reinterpret_cast<uintptr_t>(begin) % kBoundary, bytes = end - begin;
-    ASSIGN_OR_RETURN(std::unique_ptr<Buffer> buffer,
-                     ToStatusOr(ActiveDevice().Allocate(std::max<uint64_t>(shift + bytes, 1))));
-    uint8_t* const copy = buffer->data() + shift;
-    if (bytes > 0) ActiveDevice().CopyIn(copy, begin, bytes);
+    ASSIGN_OR_RETURN(uint8_t* const memory, ToStatusOr(device_->TakeScratch(shift + bytes)));
+    scratch_.push_back({memory, shift + bytes});
+    uint8_t* const copy = memory + shift;
+    if (bytes > 0) device_->CopyIn(copy, begin, bytes);
     for (size_t i = first; i < last; ++i) {
       sorted[i]->copy = copy + (sorted[i]->host - begin);
       slots[sorted[i]->slot] = reinterpret_cast<uint64_t>(sorted[i]->copy);
     }
-    buffers_.push_back(std::move(buffer));
   }
   return absl::OkStatus();
 }
 
 absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* args,
                                    uint64_t* slots) {
+  device_ = &ActiveDevice();
   for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
   if (!bound.trees.empty()) {
     const std::vector<ArgumentSlot>& arguments = bound.instance->kernel()->info().arguments;
@@ -90,13 +95,12 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
 }
 
 absl::Status DeviceArrays::CopyBack() {
-  Device& device = ActiveDevice();
   // Of an array that is only read, not even the same bytes may be written: its memory may be
   // read-only.
   for (const HostArray& array : arrays_) {
-    if (array.is_written && array.bytes > 0) device.CopyOut(array.host, array.copy, array.bytes);
+    if (array.is_written && array.bytes > 0) device_->CopyOut(array.host, array.copy, array.bytes);
   }
-  return arrays_.empty() ? absl::OkStatus() : ToStatus(device.Synchronize());
+  return arrays_.empty() ? absl::OkStatus() : ToStatus(device_->Synchronize());
 }
 
 }  // namespace kiln

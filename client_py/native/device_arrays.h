@@ -5,7 +5,6 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +15,11 @@ namespace kiln {
 
 class DeviceArrays {
  public:
+  DeviceArrays() = default;
+  ~DeviceArrays();
+  DeviceArrays(const DeviceArrays&) = delete;
+  DeviceArrays& operator=(const DeviceArrays&) = delete;
+
   // Hands over what the host has written to the instance's fields and to ndarrays among `args`.
   // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
   // overlap do so there, too. Needs the GIL, as all do.
@@ -34,8 +38,13 @@ class DeviceArrays {
   };
   absl::Status CopyIn(uint64_t* slots);
 
+  Device* device_ = nullptr;
   std::vector<HostArray> arrays_;
-  std::vector<std::unique_ptr<Buffer>> buffers_;  // of the copies
+  struct Scratch {
+    uint8_t* memory;
+    uint64_t bytes;
+  };
+  std::vector<Scratch> scratch_;  // of the copies
 };
 
 }  // namespace kiln

@@ -18,6 +18,7 @@
 #include "client_py/native/device_arrays.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
+#include "client_py/native/launch_time.h"
 #include "client_py/native/scalar_value.h"
 
 namespace kiln {
@@ -29,7 +30,8 @@ namespace {
 // Incremented by forget_instances (reset, init). Kernels drop older instances at their next call.
 uint64_t instance_epoch = 0;
 
-// Called as profiler(kernel name, seconds) after every launch, unless null. Owned.
+// Called as profiler(kernel name, time) after every launch, unless null: seconds, or a LaunchTime
+// of a launch that was not waited for. Owned.
 PyObject* profiler = nullptr;
 
 // Whether Python must check newly declared fields before the next launch.
@@ -589,10 +591,13 @@ bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* result
   return LaunchPlain(bound, slots, results, &hooks);
 }
 
-bool RecordLaunch(KernelObject* kernel, double seconds) {
+bool RecordLaunch(KernelObject* kernel, std::unique_ptr<LaunchTime> launch, bool on_device) {
+  launch->End();
   PyObject* name = PyObject_GetAttrString(reinterpret_cast<PyObject*>(kernel), "__name__");
   if (name == nullptr) return false;
-  PyObject* done = PyObject_CallFunction(profiler, "Nd", name, seconds);
+  PyObject* time = on_device ? py::cast(std::move(launch)).release().ptr()
+                             : PyFloat_FromDouble(launch->Seconds());
+  PyObject* done = PyObject_CallFunction(profiler, "NN", name, time);
   Py_XDECREF(done);
   return done != nullptr;
 }
@@ -670,9 +675,9 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
       return nullptr;
     }
   }
-  Device::Event begin;
   // Only a profiler pays for looks at the clock.
-  if (profiler != nullptr) begin = ActiveDevice().Record();
+  std::unique_ptr<LaunchTime> time;
+  if (profiler != nullptr) time = std::make_unique<LaunchTime>(&ActiveDevice());
   if (!on_device && !bound->prints && !bound->can_fail && bound->trees.empty()) {
     if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
       return RaiseFailure(kernel, bound, {});
@@ -684,8 +689,8 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
                         : LaunchQuietly(bound, slots, results, &failure);
     if (!ok) return RaiseFailure(kernel, bound, failure);
   }
-  if (profiler != nullptr &&
-      !RecordLaunch(kernel, ActiveDevice().Seconds(begin, ActiveDevice().Record()))) {
+  // Another thread may have taken the profiler off, or put one on.
+  if (time != nullptr && profiler != nullptr && !RecordLaunch(kernel, std::move(time), on_device)) {
     return nullptr;
   }
   if (!arrays.empty()) {
@@ -1029,7 +1034,7 @@ PyMethodDef module_functions[] = {
     {"forget_instances", ForgetInstances, METH_NOARGS,
      "All kernels drop their instances (init, reset)."},
     {"set_profiler", SetProfiler, METH_O,
-     "A function told (kernel name, seconds) of every launch; None: no one."},
+     "A function told (kernel name, seconds or LaunchTime) of every launch; None: no one."},
     {"watch_calls", WatchCalls, METH_O,
      "A list gets (kernel, arguments) of calls; a function is called in their place; None: "
      "neither.\n"

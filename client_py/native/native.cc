@@ -16,6 +16,7 @@
 #include "client_py/native/instance_binding.h"
 #include "client_py/native/joined_access.h"
 #include "client_py/native/kernel_object.h"
+#include "client_py/native/launch_time.h"
 #include "client_py/native/manifest_binding.h"
 #include "client_py/native/module_binding.h"
 #include "client_py/native/module_writer_binding.h"
@@ -82,6 +83,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindBuilder(m);
   kiln::BindTree(m);
   kiln::BindActiveDevice(m);
+  kiln::BindLaunchTime(m);
   kiln::BindStorage(m);
   kiln::BindDlpack(m);
   kiln::BindJoined(m);

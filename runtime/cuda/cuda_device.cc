@@ -1,7 +1,5 @@
 #include "runtime/cuda/cuda_device.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,18 +19,49 @@ using cuda::Address;
 // So many launches are named when the device fails.
 constexpr size_t kNamedLaunches = 8;
 
+// Scratch memory comes in powers of two, from the least on, between margins. So much stays for the
+// next launches.
+constexpr uint64_t kLeastScratch = uint64_t{1} << 16, kScratchMargin = 256;
+constexpr uint64_t kMostIdleScratch = uint64_t{256} << 20;
+
+uint64_t ScratchSize(uint64_t bytes) {
+  uint64_t size = kLeastScratch;
+  while (size < bytes + 2 * kScratchMargin) size *= 2;
+  return size;
+}
+
 // Another thread's work of ours, or another library, may have made another context current.
 thread_local cuda::Context current_context = nullptr;
 
+// Never destroyed: the driver ends before static destructors run.
+std::atomic<CudaDevice*> made{nullptr};
+std::mutex making;
+
 }  // namespace
 
-const Result<CudaDevice*>& CudaDevice::Get() {
-  // Never destroyed: the driver ends before static destructors run.
-  static const auto* const device = new Result<CudaDevice*>(Make());
-  return *device;
+Result<CudaDevice*> CudaDevice::Get(int32_t number) {
+  const std::lock_guard<std::mutex> lock(making);
+  CudaDevice* device = made.load(std::memory_order_acquire);
+  if (device == nullptr) {
+    Result<CudaDevice*> found = Make(number);
+    if (!found.ok()) return found;
+    made.store(device = *found, std::memory_order_release);
+  }
+  if (device->number() != number) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "the process uses CUDA device " + std::to_string(device->number()) +
+                     ", and cannot change to device " + std::to_string(number) +
+                     ": use another process for it"};
+  }
+  return device;
 }
 
-Result<CudaDevice*> CudaDevice::Make() {
+Result<CudaDevice*> CudaDevice::Get() {
+  CudaDevice* const device = made.load(std::memory_order_acquire);
+  return device != nullptr ? Result<CudaDevice*>(device) : Get(0);
+}
+
+Result<CudaDevice*> CudaDevice::Make(int32_t number) {
   const Result<const cuda::Driver*>& found = cuda::TheDriver();
   if (!found.ok()) return found.error();
   const cuda::Driver& driver = **found;
@@ -42,42 +71,62 @@ Result<CudaDevice*> CudaDevice::Make() {
   if (code != cuda::kSuccess || count == 0) {
     return driver.ErrorOf(code == cuda::kSuccess ? cuda::kNoDevice : code, "no CUDA device");
   }
-  cuda::DeviceNumber number;
+  if (number < 0 || number >= count) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 "there is no CUDA device " + std::to_string(number) + ": the driver lists " +
+                     std::to_string(count) +
+                     " (CUDA_VISIBLE_DEVICES chooses among those of the "
+                     "machine)"};
+  }
+  cuda::DeviceNumber handle;
   cuda::Context context;
-  code = driver.DeviceGet(&number, 0);
-  if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, number);
+  code = driver.DeviceGet(&handle, number);
+  if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, handle);
   if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
-  auto* const device = new CudaDevice(driver, number, context);
+  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, number, handle, context));
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   code = driver.MemAlloc(&device->idle_reports_, sizeof(KilnCudaReports));
   if (code == cuda::kSuccess) {
     code = driver.Set8(device->idle_reports_, 0, sizeof(KilnCudaReports), nullptr);
   }
   if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
-  return device;
+  return device.release();
 }
 
-CudaDevice::CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context)
-    : driver_(driver), context_(context) {
+CudaDevice::CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
+                       cuda::Context context)
+    : driver_(driver), number_(number), context_(context) {
   const auto attribute = [&](int which) {
     int value = 0;
-    driver_.DeviceGetAttribute(&value, which, number);
+    driver_.DeviceGetAttribute(&value, which, device);
     return static_cast<uint32_t>(std::max(value, 0));
   };
   arch_ = attribute(cuda::kComputeCapabilityMajor) * 10 + attribute(cuda::kComputeCapabilityMinor);
   multiprocessors_ = std::max(attribute(cuda::kMultiprocessorCount), 1u);
+  runs_cooperative_launches_ = attribute(cuda::kCooperativeLaunch) != 0;
   char name[256] = {};
-  driver_.DeviceGetName(name, sizeof name - 1, number);
+  driver_.DeviceGetName(name, sizeof name - 1, device);
   name_ = name;
 }
 
+Result<> CudaDevice::CheckProcess() const {
+  if (generation_ == ForkGeneration::Get()) return {};
+  return Error{ErrorCode::kFailedPrecondition,
+               "this process was forked from one that uses CUDA, where CUDA does not work: start "
+               "processes with multiprocessing's 'spawn', or fork before ti.init()"};
+}
+
+Result<> CudaDevice::EnterForLaunch() {
+  return current_context == context_ ? CheckProcess() : Enter();
+}
+
 Result<> CudaDevice::Enter() {
-  if (generation_ != ForkGeneration::Get()) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "this process was forked from one that uses CUDA, where CUDA does not work: start "
-                 "processes with multiprocessing's 'spawn', or fork before ti.init()"};
+  if (Result<> usable = CheckProcess(); !usable.ok()) return usable;
+  cuda::Context current = nullptr;
+  if (current_context == context_ && driver_.ContextGetCurrent(&current) == cuda::kSuccess &&
+      current == context_) {
+    return {};
   }
-  if (current_context == context_) return {};
   const cuda::Code code = driver_.ContextSetCurrent(context_);
   if (code != cuda::kSuccess) return driver_.ErrorOf(code, "no CUDA context");
   current_context = context_;
@@ -165,6 +214,71 @@ Result<std::unique_ptr<Buffer>> CudaDevice::Borrow(uint8_t* address, uint64_t by
       MirroredBuffer::Borrow(this, address, bytes, has_mirror);
   if (!buffer.ok()) return buffer.error();
   return std::unique_ptr<Buffer>(*std::move(buffer));
+}
+
+Result<Address> CudaDevice::AllocateMemory(uint64_t bytes, uint64_t asked,
+                                           const std::string& what) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered.error();
+  Address memory = 0;
+  cuda::Code code = driver_.MemAlloc(&memory, bytes);
+  if (code == cuda::kOutOfMemory && FreeScratch()) code = driver_.MemAlloc(&memory, bytes);
+  if (code == cuda::kSuccess) return memory;
+  if (code != cuda::kOutOfMemory) return ErrorOf(code, "no memory for " + what);
+  size_t free = 0, total = 0;
+  driver_.MemGetInfo(&free, &total);
+  return Error{ErrorCode::kResourceExhausted,
+               "cannot allocate " + std::to_string(asked) + " bytes (" +
+                   std::to_string(asked >> 20) + " MiB) for " + what + " on " + name_ +
+                   ", of whose " + std::to_string(total >> 20) + " MiB " +
+                   std::to_string(free >> 20) + " are free"};
+}
+
+Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
+  const uint64_t size = ScratchSize(bytes);
+  const auto usable = [](Address memory) {
+    return reinterpret_cast<uint8_t*>(memory + kScratchMargin);
+  };
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto idle = idle_scratch_.find(size); idle != idle_scratch_.end()) {
+      const Address memory = idle->second;
+      idle_scratch_.erase(idle);
+      idle_scratch_bytes_ -= size;
+      return usable(memory);
+    }
+  }
+  Result<Address> memory = AllocateMemory(size, bytes, "arrays of the host");
+  if (!memory.ok()) return memory.error();
+  // Atomic operations on narrow elements read the whole words that the first and last are in.
+  const cuda::Code code = driver_.Set8(*memory, 0, size, /*stream=*/nullptr);
+  if (code == cuda::kSuccess) return usable(*memory);
+  driver_.MemFree(*memory);
+  return ErrorOf(code, "no memory for arrays of the host");
+}
+
+void CudaDevice::ReturnScratch(uint8_t* memory, uint64_t bytes) {
+  const Address address = reinterpret_cast<Address>(memory) - kScratchMargin;
+  const uint64_t size = ScratchSize(bytes);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_scratch_bytes_ + size <= kMostIdleScratch) {
+      idle_scratch_.emplace(size, address);
+      idle_scratch_bytes_ += size;
+      return;
+    }
+  }
+  if (Enter().ok()) driver_.MemFree(address);
+}
+
+bool CudaDevice::FreeScratch() {
+  std::multimap<uint64_t, Address> idle;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle.swap(idle_scratch_);
+    idle_scratch_bytes_ = 0;
+  }
+  for (const auto& [size, memory] : idle) driver_.MemFree(memory);
+  return !idle.empty();
 }
 
 Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {
@@ -295,10 +409,39 @@ Result<> CudaDevice::TakeNotice() {
 }
 
 Device::Event CudaDevice::Record() {
-  Keep(Synchronize());
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return {int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
+  if (Result<> entered = Enter(); !entered.ok()) return Keep(entered), Event();
+  cuda::Event event = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_events_.empty()) {
+      event = idle_events_.back();
+      idle_events_.pop_back();
+    }
+  }
+  cuda::Code code = cuda::kSuccess;
+  if (event == nullptr) code = driver_.EventCreate(&event, cuda::kTiming);
+  if (code == cuda::kSuccess) code = driver_.EventRecord(event, /*stream=*/nullptr);
+  if (code != cuda::kSuccess) return Keep(ErrorOf(code, "no time of the CUDA device")), Event();
+  return {0, event};
+}
+
+void CudaDevice::Release(Event event) {
+  if (event.handle == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_events_.push_back(static_cast<cuda::Event>(event.handle));
+}
+
+double CudaDevice::Seconds(Event from, Event to) {
+  if (from.handle == nullptr || to.handle == nullptr) return 0;
+  if (Result<> entered = Enter(); !entered.ok()) return Keep(entered), 0;
+  float milliseconds = 0;
+  cuda::Code code = driver_.EventSynchronize(static_cast<cuda::Event>(to.handle));
+  if (code == cuda::kSuccess) {
+    code = driver_.EventElapsedTime(&milliseconds, static_cast<cuda::Event>(from.handle),
+                                    static_cast<cuda::Event>(to.handle));
+  }
+  if (code != cuda::kSuccess) Keep(ErrorOf(code, "no time of the CUDA device"));
+  return milliseconds * 1e-3;
 }
 
 }  // namespace kiln

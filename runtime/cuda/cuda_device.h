@@ -25,17 +25,29 @@ class CudaTree;
 // that the order between them is that of the program.
 class CudaDevice final : public Device {
  public:
-  // The first device that the driver lists (CUDA_VISIBLE_DEVICES orders them); made once.
-  // FailedPrecondition says why there is none.
-  static const Result<CudaDevice*>& Get();
+  // The process's device, by its number in the driver's list (CUDA_VISIBLE_DEVICES orders it); made
+  // by the first call that succeeds. FailedPrecondition says why there is none, and that a process
+  // that has used one device cannot change to another.
+  static Result<CudaDevice*> Get(int32_t number);
+  // The same of the device that was made, or else of the first one.
+  static Result<CudaDevice*> Get();
 
   const cuda::Driver& driver() const { return driver_; }
   uint32_t multiprocessors() const { return multiprocessors_; }
+  bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
   const std::string& name() const { return name_; }
 
-  // Before each use of the driver: makes the context the calling thread's. FailedPrecondition in a
-  // process that was forked after the context was made: CUDA does not work there.
+  // Before each use of the driver: makes the context the calling thread's, unless it is.
+  // FailedPrecondition in a process that was forked after the context was made: CUDA does not work
+  // there.
   Result<> Enter();
+  // The same without a call of the driver if the context was the thread's before. Another library
+  // may have made another one current since: a launch then fails with a code for which IsStray
+  // holds, having done nothing, and can be tried again after Enter.
+  Result<> EnterForLaunch();
+  static bool IsStray(cuda::Code code) {
+    return code == cuda::kInvalidContext || code == cuda::kInvalidHandle;
+  }
   // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
   cuda::Address idle_reports() const { return idle_reports_; }
   // Of trees with sparse levels: gives one a number for the notice (KilnCudaNotice) that its
@@ -47,6 +59,9 @@ class CudaDevice final : public Device {
   Result<cuda::Address> ClearTapes();
   // What a notice says, once.
   Result<> TakeNotice();
+  // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
+  // needed. Takes back scratch memory if there is not enough. ResourceExhausted names the size.
+  Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
   // Notes a launch, for the errors of Synchronize.
@@ -57,38 +72,53 @@ class CudaDevice final : public Device {
   // --- Device. The driver does not say which kernel failed: an error names those launched since
   // the last synchronisation.
   Target target() const override { return Target::Cuda(arch_); }
+  int32_t number() const override { return number_; }
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
   Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override;
   Result<std::unique_ptr<Buffer>> Borrow(uint8_t* address, uint64_t bytes,
                                          bool has_mirror) override;
+  Result<uint8_t*> TakeScratch(uint64_t bytes) override;
+  void ReturnScratch(uint8_t* memory, uint64_t bytes) override;
   Result<MadeTree> MakeTree(TreeShape shape, TreeOptions options) override;
   void CopyIn(uint8_t* to, const void* from, uint64_t bytes) override;
   void CopyOut(void* to, const uint8_t* from, uint64_t bytes) override;
   void Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) override;
   Result<> Synchronize() override;
   Event Record() override;
+  void Release(Event event) override;
+  double Seconds(Event from, Event to) override;
   Result<> ReleaseTo(uint64_t stream) override;
   Result<> WaitFor(uint64_t stream) override;
 
  private:
-  CudaDevice(const cuda::Driver& driver, cuda::DeviceNumber number, cuda::Context context);
-  static Result<CudaDevice*> Make();
+  CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
+             cuda::Context context);
+  static Result<CudaDevice*> Make(int32_t number);
+  // Frees scratch memory that no launch uses. False: there was none.
+  bool FreeScratch();
+  // Error in a forked process.
+  Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
 
   const cuda::Driver& driver_;
+  const int32_t number_;
   const cuda::Context context_;
   const uint32_t generation_ = ForkGeneration::Get();  // of the process that made the context
   uint32_t arch_ = 0;                                  // 90 for sm_90
   uint32_t multiprocessors_ = 1;
+  bool runs_cooperative_launches_ = false;
   std::string name_;
   cuda::Address idle_reports_ = 0;
   std::mutex mutex_;  // of the members below
   // The last launches since the last synchronisation.
   std::vector<std::shared_ptr<const std::string>> launched_;
   uint64_t num_launched_ = 0;
+  std::vector<cuda::Event> idle_events_;                 // with times
+  std::multimap<uint64_t, cuda::Address> idle_scratch_;  // by size
+  uint64_t idle_scratch_bytes_ = 0;
   Result<> kept_;
   // In the host's memory, which the device writes; null before the first tree.
   std::atomic<KilnCudaNotice*> notice_{nullptr};

@@ -39,7 +39,7 @@ class CudaDeviceTest : public testing::Test {
         std::string(std::getenv("TEST_SRCDIR")) + "/kiln/runtime/cuda/testdata/fake_driver.so";
     static const bool chosen = (cuda::UseDriver(path), true);
     EXPECT_TRUE(chosen);
-    const Result<CudaDevice*>& found = CudaDevice::Get();
+    const Result<CudaDevice*> found = CudaDevice::Get();
     if (!found.ok()) ADD_FAILURE() << found.error().text;
     device_ = *found;
     driver_ = static_cast<FakeDriver*>(dlsym(dlopen(path.c_str(), RTLD_NOW), "fake_driver"));

@@ -206,13 +206,19 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
     const BoundTask& task = tasks_[i];
     if (task.blocks == 0) continue;
     launch->task = i;  // the driver copies the parameters of each launch
-    const cuda::Code code =
-        task.tree_slot >= 0
-            ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot], task.node,
-                                  task.work)
-            : device_->driver().LaunchKernel(
-                  task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
-                  /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+    const auto start = [&] {
+      return task.tree_slot >= 0
+                 ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot],
+                                       task.node, task.work)
+                 : device_->driver().LaunchKernel(
+                       task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
+                       /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+    };
+    cuda::Code code = start();
+    if (CudaDevice::IsStray(code)) {
+      if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+      code = start();
+    }
     if (code != cuda::kSuccess) {
       return device_->ErrorOf(code, "the launch of kernel `" + *name_ + "` failed");
     }
@@ -279,7 +285,12 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
     if (options.hooks != nullptr && options.hooks->error) options.hooks->error(error.text);
     return false;
   };
-  if (Result<> entered = device_->Enter(); !entered.ok()) return fail(entered.error());
+  // Only what launches tasks, and nothing else, can be tried again.
+  const bool only_launches = temporaries_ == 0 && !info_.tapes && !IsAwaited();
+  if (Result<> entered = only_launches ? device_->EnterForLaunch() : device_->Enter();
+      !entered.ok()) {
+    return fail(entered.error());
+  }
   std::unique_ptr<Scratch> scratch;
   if (IsAwaited()) {
     Result<std::unique_ptr<Scratch>> taken = TakeScratch();

@@ -23,57 +23,66 @@ using Event = struct EventTag*;
 
 // CUresult, as far as Kiln tells its numbers apart.
 inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
-                      kNoBinaryForGpu = 209, kUnsupportedPtxVersion = 222;
+                      kInvalidContext = 201, kNoBinaryForGpu = 209, kUnsupportedPtxVersion = 222,
+                      kInvalidHandle = 400;
 // CUdevice_attribute
 inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75,
-                     kComputeCapabilityMinor = 76;
+                     kComputeCapabilityMinor = 76, kCooperativeLaunch = 95;
 // CUpointer_attribute
 inline constexpr int kPointerMemoryType = 2, kPointerDevice = 9;
 // CUmemorytype
 inline constexpr unsigned kMemoryOfHost = 1;
-// Flags of cuEventCreate: the event has no time.
-inline constexpr unsigned kNoTiming = 2;
+// Flags of cuEventCreate: kNoTiming: the event has no time.
+inline constexpr unsigned kTiming = 0, kNoTiming = 2;
 // Flags of cuMemHostAlloc
 inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
 
 // (name in the library, name here, parameters)
-#define KILN_CUDA_FUNCTIONS(X)                                                                    \
-  X(cuInit, Init, (unsigned flags))                                                               \
-  X(cuDriverGetVersion, DriverGetVersion, (int* version))                                         \
-  X(cuGetErrorName, GetErrorName, (Code code, const char** name))                                 \
-  X(cuGetErrorString, GetErrorString, (Code code, const char** text))                             \
-  X(cuDeviceGetCount, DeviceGetCount, (int* count))                                               \
-  X(cuDeviceGet, DeviceGet, (DeviceNumber * device, int ordinal))                                 \
-  X(cuDeviceGetName, DeviceGetName, (char* name, int size, DeviceNumber device))                  \
-  X(cuDeviceGetAttribute, DeviceGetAttribute, (int* value, int attribute, DeviceNumber device))   \
-  X(cuDevicePrimaryCtxRetain, PrimaryContextRetain, (Context * context, DeviceNumber device))     \
-  X(cuCtxSetCurrent, ContextSetCurrent, (Context context))                                        \
-  X(cuCtxSynchronize, ContextSynchronize, ())                                                     \
-  X(cuMemAlloc_v2, MemAlloc, (Address * address, size_t bytes))                                   \
-  X(cuMemFree_v2, MemFree, (Address address))                                                     \
-  X(cuMemGetInfo_v2, MemGetInfo, (size_t* free, size_t* total))                                   \
-  X(cuMemHostAlloc, HostAlloc, (void** at, size_t bytes, unsigned flags))                         \
-  X(cuMemFreeHost, HostFree, (void* at))                                                          \
-  X(cuMemHostGetDevicePointer_v2, HostGetDevicePointer,                                           \
-    (Address * address, void* at, unsigned flags))                                                \
-  X(cuMemcpyHtoD_v2, CopyIn, (Address to, const void* from, size_t bytes))                        \
-  X(cuMemcpyDtoH_v2, CopyOut, (void* to, Address from, size_t bytes))                             \
-  X(cuMemcpyDtoDAsync_v2, CopyWithin, (Address to, Address from, size_t bytes, Stream stream))    \
-  X(cuMemsetD8Async, Set8, (Address at, unsigned char value, size_t count, Stream stream))        \
-  X(cuMemsetD16Async, Set16, (Address at, unsigned short value, size_t count, Stream stream))     \
-  X(cuMemsetD32Async, Set32, (Address at, unsigned value, size_t count, Stream stream))           \
-  X(cuPointerGetAttribute, PointerGetAttribute, (void* value, int attribute, Address address))    \
-  X(cuEventCreate, EventCreate, (Event * event, unsigned flags))                                  \
-  X(cuEventDestroy_v2, EventDestroy, (Event event))                                               \
-  X(cuEventRecord, EventRecord, (Event event, Stream stream))                                     \
-  X(cuStreamWaitEvent, StreamWaitEvent, (Stream stream, Event event, unsigned flags))             \
-  X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                       \
-  X(cuModuleUnload, ModuleUnload, (Module module))                                                \
-  X(cuModuleGetFunction, ModuleGetFunction,                                                       \
-    (Function * function, Module module, const char* name))                                       \
-  X(cuLaunchKernel, LaunchKernel,                                                                 \
-    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,      \
-     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, \
+#define KILN_CUDA_FUNCTIONS(X)                                                                     \
+  X(cuInit, Init, (unsigned flags))                                                                \
+  X(cuDriverGetVersion, DriverGetVersion, (int* version))                                          \
+  X(cuGetErrorName, GetErrorName, (Code code, const char** name))                                  \
+  X(cuGetErrorString, GetErrorString, (Code code, const char** text))                              \
+  X(cuDeviceGetCount, DeviceGetCount, (int* count))                                                \
+  X(cuDeviceGet, DeviceGet, (DeviceNumber * device, int ordinal))                                  \
+  X(cuDeviceGetName, DeviceGetName, (char* name, int size, DeviceNumber device))                   \
+  X(cuDeviceGetAttribute, DeviceGetAttribute, (int* value, int attribute, DeviceNumber device))    \
+  X(cuDevicePrimaryCtxRetain, PrimaryContextRetain, (Context * context, DeviceNumber device))      \
+  X(cuCtxSetCurrent, ContextSetCurrent, (Context context))                                         \
+  X(cuCtxGetCurrent, ContextGetCurrent, (Context * context))                                       \
+  X(cuCtxSynchronize, ContextSynchronize, ())                                                      \
+  X(cuMemAlloc_v2, MemAlloc, (Address * address, size_t bytes))                                    \
+  X(cuMemFree_v2, MemFree, (Address address))                                                      \
+  X(cuMemGetInfo_v2, MemGetInfo, (size_t* free, size_t* total))                                    \
+  X(cuMemHostAlloc, HostAlloc, (void** at, size_t bytes, unsigned flags))                          \
+  X(cuMemFreeHost, HostFree, (void* at))                                                           \
+  X(cuMemHostGetDevicePointer_v2, HostGetDevicePointer,                                            \
+    (Address * address, void* at, unsigned flags))                                                 \
+  X(cuMemcpyHtoD_v2, CopyIn, (Address to, const void* from, size_t bytes))                         \
+  X(cuMemcpyDtoH_v2, CopyOut, (void* to, Address from, size_t bytes))                              \
+  X(cuMemcpyDtoDAsync_v2, CopyWithin, (Address to, Address from, size_t bytes, Stream stream))     \
+  X(cuMemsetD8Async, Set8, (Address at, unsigned char value, size_t count, Stream stream))         \
+  X(cuMemsetD16Async, Set16, (Address at, unsigned short value, size_t count, Stream stream))      \
+  X(cuMemsetD32Async, Set32, (Address at, unsigned value, size_t count, Stream stream))            \
+  X(cuPointerGetAttribute, PointerGetAttribute, (void* value, int attribute, Address address))     \
+  X(cuEventCreate, EventCreate, (Event * event, unsigned flags))                                   \
+  X(cuEventDestroy_v2, EventDestroy, (Event event))                                                \
+  X(cuEventRecord, EventRecord, (Event event, Stream stream))                                      \
+  X(cuEventSynchronize, EventSynchronize, (Event event))                                           \
+  X(cuEventElapsedTime, EventElapsedTime, (float* milliseconds, Event from, Event to))             \
+  X(cuStreamWaitEvent, StreamWaitEvent, (Stream stream, Event event, unsigned flags))              \
+  X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                        \
+  X(cuModuleUnload, ModuleUnload, (Module module))                                                 \
+  X(cuModuleGetFunction, ModuleGetFunction,                                                        \
+    (Function * function, Module module, const char* name))                                        \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, Occupancy,                                        \
+    (int* blocks, Function function, int threads, size_t shared_bytes))                            \
+  X(cuLaunchCooperativeKernel, LaunchCooperative,                                                  \
+    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters)) \
+  X(cuLaunchKernel, LaunchKernel,                                                                  \
+    (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,  \
      void** extra))
 
 // Thread-safe, as the driver is. Lives as long as the process.

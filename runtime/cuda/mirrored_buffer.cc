@@ -26,28 +26,17 @@ uint64_t MarginOf(uint64_t bytes) {
 
 Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* device,
                                                                  uint64_t bytes) {
-  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
-  Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
-  if (!mirror.ok()) return mirror.error();
   const uint64_t margin = MarginOf(bytes), whole = bytes + 2 * margin;
-  Address memory = 0;
-  cuda::Code code = device->driver().MemAlloc(&memory, whole);
-  if (code == cuda::kSuccess) {
-    code = device->driver().Set8(memory, 0, whole, nullptr);
-    if (code != cuda::kSuccess) device->driver().MemFree(memory);
+  Result<Address> memory = device->AllocateMemory(whole, bytes, "fields");
+  if (!memory.ok()) return memory.error();
+  Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
+  const cuda::Code code = device->driver().Set8(*memory, 0, whole, nullptr);
+  if (!mirror.ok() || code != cuda::kSuccess) {
+    device->driver().MemFree(*memory);
+    return mirror.ok() ? device->ErrorOf(code, "no memory for fields") : mirror.error();
   }
-  if (code == cuda::kOutOfMemory) {
-    size_t free = 0, total = 0;
-    device->driver().MemGetInfo(&free, &total);
-    return Error{ErrorCode::kResourceExhausted,
-                 "cannot allocate " + std::to_string(bytes) + " bytes (" +
-                     std::to_string(bytes >> 20) + " MiB) for fields on " + device->name() +
-                     ", of whose " + std::to_string(total >> 20) + " MiB " +
-                     std::to_string(free >> 20) + " are free"};
-  }
-  if (code != cuda::kSuccess) return device->ErrorOf(code, "no memory for fields");
   return std::unique_ptr<MirroredBuffer>(new MirroredBuffer(
-      device, memory, reinterpret_cast<uint8_t*>(memory + margin), *std::move(mirror), bytes));
+      device, *memory, reinterpret_cast<uint8_t*>(*memory + margin), *std::move(mirror), bytes));
 }
 
 Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Borrow(CudaDevice* device, uint8_t* address,

@@ -1,5 +1,7 @@
 #include "runtime/cuda/tree_work.h"
 
+#include <algorithm>
+
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/tree_ptx.h"
 #include "runtime/cuda_abi.h"
@@ -7,7 +9,13 @@
 namespace kiln::cuda {
 namespace {
 
+// More would rarely have something to do, and all wait at each barrier.
+constexpr int kBlocksPerMultiprocessor = 2;
+
 Function work_function = nullptr;
+// Blocks wait for each other: without cooperative launches, which run all of them at once, there is
+// one.
+unsigned work_blocks = 1;
 
 Result<> Load(CudaDevice* device) {
   if (Result<> entered = device->Enter(); !entered.ok()) return entered;
@@ -18,6 +26,14 @@ Result<> Load(CudaDevice* device) {
   if (code == kSuccess) code = driver.ModuleGetFunction(&work_function, module, "kiln_cuda_tree");
   if (code != kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the code for sparse SNodes");
+  }
+  int resident = 0;
+  if (device->runs_cooperative_launches() &&
+      driver.Occupancy(&resident, work_function, KILN_CUDA_RETIRED, 0) == kSuccess &&
+      resident > 0) {
+    const unsigned blocks = device->multiprocessors() *
+                            static_cast<unsigned>(std::min(resident, kBlocksPerMultiprocessor));
+    work_blocks = std::min<unsigned>(blocks, KILN_CUDA_TREE_BLOCKS);
   }
   return {};
 }
@@ -31,6 +47,10 @@ Result<> LoadTreeWork(CudaDevice* device) {
 
 Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work) {
   void* parameters[] = {&nodes, &node, &work};
+  if (work_blocks > 1) {
+    return driver.LaunchCooperative(work_function, work_blocks, 1, 1, KILN_CUDA_RETIRED, 1, 1,
+                                    /*shared_bytes=*/0, /*stream=*/nullptr, parameters);
+  }
   return driver.LaunchKernel(work_function, 1, 1, 1, KILN_CUDA_RETIRED, 1, 1, /*shared_bytes=*/0,
                              /*stream=*/nullptr, parameters, nullptr);
 }

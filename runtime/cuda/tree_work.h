@@ -17,7 +17,8 @@ namespace cuda {
 // later calls return what the first one did.
 Result<> LoadTreeWork(CudaDevice* device);
 
-// Starts work on nodes[node] (KilnCudaTreeWork). Requires: LoadTreeWork succeeded.
+// Starts work on nodes[node] (KilnCudaTreeWork), on as many multiprocessors as run its blocks at
+// the same time. Requires: LoadTreeWork succeeded.
 Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work);
 
 }  // namespace cuda

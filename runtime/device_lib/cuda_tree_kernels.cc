@@ -1,6 +1,7 @@
-// Kernels of the runtime's own: lists of active cells, collection, deactivation of all cells. Each
-// is launched as one block of KILN_CUDA_RETIRED threads, so that barriers separate its stages, and
-// all counts stay on the device. The client has them as PTX, so a change needs no new artifacts.
+// Kernels of the runtime's own: lists of active cells, collection, deactivation of all cells. The
+// blocks of a launch, of KILN_CUDA_RETIRED threads each, run at the same time, so that barriers of
+// the grid separate its stages, and all counts stay on the device. Any number of blocks is right.
+// The client has them as PTX, so a change needs no new artifacts.
 #include "runtime/device_lib/cuda_memory.h"
 #include "runtime/device_lib/cuda_tree.h"
 
@@ -19,7 +20,38 @@ KILN_SHARED uint64_t decided;
 KILN_SHARED uint64_t cells_of_round[kThreads];
 
 inline uint32_t Thread() { return __nvvm_read_ptx_sreg_tid_x(); }
+inline uint32_t Block() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+inline uint32_t Blocks() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+// Of the grid's threads.
+inline uint32_t Number() { return Block() * kThreads + Thread(); }
+inline uint32_t Threads() { return Blocks() * kThreads; }
 inline void Barrier() { __syncthreads(); }
+
+// Waits for the other blocks. Requires: the block's threads are together.
+__attribute__((noinline)) void WaitForBlocks(KilnCudaTree* tree) {
+  if (Thread() == 0) {
+    const uint32_t generation = Load(&tree->generation);
+    __nvvm_membar_gl();
+    if (Add(&tree->arrived, 1u) == Blocks() - 1) {
+      Store(&tree->arrived, 0u);
+      __nvvm_membar_gl();
+      Store(&tree->generation, generation + 1);
+    } else {
+      while (Load(&tree->generation) == generation) Wait();
+    }
+    __nvvm_membar_gl();
+  }
+  Barrier();
+}
+
+// Waits for all threads of the launch. What they have written before is seen after it. Its first
+// barrier is not in a call: the lanes of a warp may arrive apart, and the emulator
+// (tests/support/fake_cuda) cannot join them in a call.
+inline __attribute__((always_inline)) void GridBarrier(KilnCudaTree* tree) {
+  Barrier();
+  WaitForBlocks(tree);
+}
+
 // A division is a hundred instructions, and the driver compiles these kernels in each process.
 struct Quotient {
   uint64_t whole, rest;
@@ -33,9 +65,8 @@ __attribute__((noinline)) Quotient Divide(uint64_t x, uint64_t y) {
 }
 inline uint64_t Least(uint64_t x, uint64_t y) { return x < y ? x : y; }
 
-// The sum of the values of the threads before this one; of all threads in *total. Inline: the lanes
-// of a warp may arrive apart, and the emulator (tests/support/fake_cuda) cannot join them in a
-// call.
+// The sum of the values of the threads before this one; of all threads in *total. Inline, as
+// GridBarrier.
 __attribute__((always_inline)) uint64_t SumBefore(uint64_t value, uint64_t* total) {
   const uint32_t lane = Thread() % kWarp, warp = Thread() / kWarp;
   // Counts of one tile fit into 32 bits.
@@ -57,8 +88,16 @@ __attribute__((always_inline)) uint64_t SumBefore(uint64_t value, uint64_t* tota
   return before;
 }
 
-// What one thread decides, for all.
-uint64_t Broadcast(uint64_t value) {
+// The sum of the values of the block's threads: by halves, since SumBefore has 32 bits.
+__attribute__((always_inline)) uint64_t SumOfBlock(uint64_t value) {
+  uint64_t low = 0, high = 0;
+  SumBefore(value & 0xffffff, &low);
+  SumBefore(value >> 24, &high);
+  return low + (high << 24);
+}
+
+// What one thread of the block decides, for all of them.
+inline __attribute__((always_inline)) uint64_t Broadcast(uint64_t value) {
   if (Thread() == 0) decided = value;
   Barrier();
   const uint64_t all = decided;
@@ -161,7 +200,7 @@ uint64_t LengthIn(const KilnList* list, const Part& part) {
 
 // Makes the chunks that active cells of a dynamic node lack: loops may write to all of them.
 void MakeChunks(KilnCudaNode* node, const Units& units, const KilnCudaList* parents) {
-  for (uint64_t unit = Thread(); unit < units.count; unit += kThreads) {
+  for (uint64_t unit = Number(); unit < units.count; unit += Threads()) {
     const Part part = PartOf(units, unit, parents);
     auto* list = reinterpret_cast<KilnList*>(part.container);
     if (LengthIn(list, part) == 0) continue;
@@ -170,8 +209,7 @@ void MakeChunks(KilnCudaNode* node, const Units& units, const KilnCudaList* pare
     if (at != nullptr && node->chunks > 0) at = Load(reinterpret_cast<uint8_t**>(at) + chunk);
     if (at == nullptr) kiln_cuda_activate_chunk(&node->shared, part.container, chunk);
   }
-  __nvvm_membar_gl();
-  Barrier();
+  GridBarrier(node->tree);
 }
 
 // Active cells of the part, which has at most the cells of a slice. Of a dynamic node the first
@@ -278,37 +316,49 @@ void RefuseList(KilnCudaNode* node) {
   Store(&notice->ready, 1u);
 }
 
-// One level, from the list of cells above. False without memory: the list is empty.
+// One level, from the list of cells above. Each block counts and then writes neighbouring units, so
+// that elements are in the order of units, whatever the number of blocks. False without memory: the
+// list is empty.
 bool MakeList(KilnCudaNode* node, bool slices, const KilnCudaList* parents) {
+  KilnCudaTree* const tree = node->tree;
   const Units units = UnitsOf(node, slices ? KILN_CUDA_SLICE : kCellsOfUnit,
                               parents == nullptr ? 1 : parents->count);
   // Before the count, which would otherwise depend on the order in which threads run out of memory.
   if (node->kind == KILN_CUDA_DYNAMIC) MakeChunks(node, units, parents);
-  uint64_t own = 0, total = 0;
+  const uint64_t tiles = (units.count + kThreads - 1) / kThreads;
+  const uint64_t of_block = Divide(tiles + Blocks() - 1, Blocks()).whole * kThreads;
+  const uint64_t begin = Least(Block() * of_block, units.count);
+  const uint64_t end = Least(begin + of_block, units.count);
+  uint64_t own = 0;
   uint8_t* memory = nullptr;
-  for (uint64_t unit = Thread(); unit < units.count; unit += kThreads) {
+  for (uint64_t unit = begin + Thread(); unit < end; unit += kThreads) {
     const uint64_t active = CountActive(node, PartOf(units, unit, parents), &memory);
     own += slices ? active > 0 : active;
   }
-  // Of the whole list: by halves, since sums of a tile have 32 bits.
-  uint64_t low = 0, high = 0;
-  SumBefore(own & 0xffffff, &low);
-  SumBefore(own >> 24, &high);
-  total = low + (high << 24);
+  const uint64_t sum = SumOfBlock(own);
+  if (Thread() == 0) tree->sums[Block()] = sum;
+  GridBarrier(tree);
+  uint64_t below = 0, all = 0;  // those of this thread's blocks, and of them those before this one
+  for (uint32_t block = Thread(); block < Blocks(); block += kThreads) {
+    const uint64_t one = tree->sums[block];
+    all += one;
+    if (block < Block()) below += one;
+  }
+  const uint64_t before_block = SumOfBlock(below), total = SumOfBlock(all);
   KilnCudaList* const list = &node->lists[slices ? 1 : 0];
-  bool fits = true;
-  if (Thread() == 0) {
-    fits = Reserve(node->tree, list, total);
+  if (Number() == 0) {
+    const bool fits = Reserve(tree, list, total);
     if (!fits) RefuseList(node);
     list->count = fits ? total : 0;
   }
-  if (Broadcast(fits) == 0) return false;
-  KilnElement* to = list->elements;
-  for (uint64_t tile = 0; tile < units.count; tile += kThreads) {
+  GridBarrier(tree);
+  if (list->count != total) return false;
+  KilnElement* to = list->elements + before_block;
+  for (uint64_t tile = begin; tile < end; tile += kThreads) {
     const uint64_t unit = tile + Thread();
     Part part = {};
     uint64_t active = 0, in_tile = 0;
-    if (unit < units.count) {
+    if (unit < end) {
       part = PartOf(units, unit, parents);
       active = CountActive(node, part, &memory);
     }
@@ -316,24 +366,39 @@ bool MakeList(KilnCudaNode* node, bool slices, const KilnCudaList* parents) {
     if (active > 0) WritePart(node, part, slices, active, memory, parents, to + before);
     to += in_tile;
   }
-  __nvvm_membar_gl();
-  Barrier();
+  GridBarrier(tree);
   return true;
+}
+
+// Whether the list is up to date. All blocks find the same: the first one notes changes by a higher
+// version before it clears `changed`, and sets the stamp after a barrier of all.
+bool IsCurrent(const KilnCudaNode* node, bool slices) {
+  uint64_t stamp = 1;
+  bool changed = false;
+  for (const KilnCudaNode* n = node; n != nullptr; n = n->parent) {
+    changed |= Load(&n->shared.changed) != 0;
+  }
+  __nvvm_membar_gl();
+  for (const KilnCudaNode* n = node; n != nullptr; n = n->parent) stamp += Load(&n->version);
+  return !changed && Load(&node->lists[slices ? 1 : 0].stamp) == stamp;
 }
 
 // The list, made again if something has changed, after those of the nodes above.
 __attribute__((noinline)) KilnCudaList* CurrentList(KilnCudaNode* node, bool slices) {
+  if (Broadcast(Thread() == 0 && IsCurrent(node, slices)) != 0) {
+    return &node->lists[slices ? 1 : 0];
+  }
   KilnCudaNode* chain[kMaxDepth];
   int depth = 0;
   for (KilnCudaNode* n = node; n != nullptr && depth < kMaxDepth; n = n->parent) {
     chain[depth++] = n;
-    if (Thread() == 0 && n->shared.changed != 0) {
-      n->shared.changed = 0;
-      ++n->version;
+    if (Number() == 0 && Load(&n->shared.changed) != 0) {
+      Store(&n->version, n->version + 1);
+      __nvvm_membar_gl();
+      Store(&n->shared.changed, 0u);
     }
   }
-  __nvvm_membar_gl();
-  Barrier();
+  GridBarrier(node->tree);
   KilnCudaList* parents = nullptr;
   uint64_t stamp = 1;
   while (depth-- > 0) {
@@ -342,12 +407,11 @@ __attribute__((noinline)) KilnCudaList* CurrentList(KilnCudaNode* node, bool sli
     // Versions only grow: equal sums are equal versions.
     stamp += Load(&n->version);
     KilnCudaList* const list = &n->lists[as_slices ? 1 : 0];
-    if (Broadcast(list->stamp) != stamp) {
+    if (Broadcast(Load(&list->stamp)) != stamp) {
       // Without memory the next launch tries again, and fails again.
       const bool made = MakeList(n, as_slices, parents);
-      if (Thread() == 0) list->stamp = made ? stamp : 0;
-      __nvvm_membar_gl();
-      Barrier();
+      if (Number() == 0) Store(&list->stamp, made ? stamp : 0);
+      GridBarrier(n->tree);
     }
     parents = list;
   }
@@ -385,13 +449,12 @@ void RetireBelow(KilnCudaNode* holder, uint8_t* memory) {
 
 // Frees the retired pieces of a pool. `below` retires what hangs on a piece.
 template <typename Below>
-void FreeRetired(KilnCudaPool* pool, const Below& below) {
-  const uint32_t thread = Thread();
-  if (thread == 0 && pool->peak < pool->made - pool->returned) {
-    pool->peak = pool->made - pool->returned;
+void FreeRetired(KilnCudaTree* tree, KilnCudaPool* pool, const Below& below) {
+  const uint32_t thread = Thread(), chain = Block() + thread * Blocks();
+  KilnCudaBlock* block = nullptr;
+  if (chain < KILN_CUDA_RETIRED) {
+    block = Swap(&pool->retired[chain], static_cast<KilnCudaBlock*>(nullptr));
   }
-  Barrier();
-  KilnCudaBlock* block = Swap(&pool->retired[thread], static_cast<KilnCudaBlock*>(nullptr));
   while (__nvvm_bar0_or(block != nullptr ? 1 : 0) != 0) {
     uint8_t* const memory = block == nullptr ? nullptr : reinterpret_cast<uint8_t*>(block + 1);
     KilnCudaBlock* const next = block == nullptr ? nullptr : Load(&block->next);
@@ -413,19 +476,29 @@ void FreeRetired(KilnCudaPool* pool, const Below& below) {
     }
     block = next;
   }
-  __nvvm_membar_gl();
-  Barrier();
+  GridBarrier(tree);
+}
+
+void NotePeak(KilnCudaPool* pool) {
+  const uint64_t used = pool->made - pool->returned;
+  if (pool->peak < used) pool->peak = used;
 }
 
 // Makes the retired memory of `top`, and of the nodes below it, usable again.
 void Collect(KilnCudaNode* top) {
   KilnCudaTree* const tree = top->tree;
+  for (uint64_t n = Number(); n < tree->num_nodes; n += Threads()) {
+    if (!IsBelow(&tree->nodes[n], top)) continue;
+    NotePeak(&tree->nodes[n].memory);
+    NotePeak(&tree->nodes[n].directories);
+  }
+  GridBarrier(tree);
   // Parents first: what hangs on their cells is retired before its own turn.
   for (uint64_t n = 0; n < tree->num_nodes; ++n) {
     KilnCudaNode* const own = &tree->nodes[n];
     if (own->memory.bytes == 0 || !IsBelow(own, top)) continue;
     if (own->chunks > 0) {
-      FreeRetired(&own->directories, [own](uint8_t* directory) {
+      FreeRetired(tree, &own->directories, [own](uint8_t* directory) {
         auto** chunks = reinterpret_cast<uint8_t**>(directory);
         for (uint64_t i = 0; i < own->chunks; ++i) {
           uint8_t* chunk = Load(chunks + i);
@@ -433,7 +506,7 @@ void Collect(KilnCudaNode* top) {
         }
       });
     }
-    FreeRetired(&own->memory, [own](uint8_t* memory) { RetireBelow(own, memory); });
+    FreeRetired(tree, &own->memory, [own](uint8_t* memory) { RetireBelow(own, memory); });
   }
 }
 
@@ -445,7 +518,7 @@ void DeactivateAll(KilnCudaNode* node) {
       UnitsOf(node, node->kind == KILN_CUDA_DYNAMIC ? node->memory_cells : kCellsOfUnit,
               parents == nullptr ? 1 : parents->count);
   bool any = false;
-  for (uint64_t unit = Thread(); unit < units.count; unit += kThreads) {
+  for (uint64_t unit = Number(); unit < units.count; unit += Threads()) {
     const Part part = PartOf(units, unit, parents);
     if (node->kind == KILN_CUDA_BITMASKED) {
       auto* words = reinterpret_cast<uint32_t*>(part.container + node->mask_offset);

@@ -221,8 +221,8 @@ class Exporter:
         return capsule
 
     def __dlpack_device__(self):
-        """(kDLCPU, 0), or (kDLCUDA, 0)"""
-        return (_CUDA, 0) if _on_cuda() else (_CPU, 0)
+        """(kDLCPU, 0), or (kDLCUDA, the device's number)"""
+        return (_CUDA, int(runtime.cfg.cuda_device)) if _on_cuda() else (_CPU, 0)
 
     @property
     def __cuda_array_interface__(self):

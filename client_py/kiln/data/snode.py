@@ -612,10 +612,16 @@ class FieldsBuilder(metaclass=Public):
         except ValueError as error:
             raise TaichiRuntimeError(str(error)) from None
         names = [node._title() if node._kind.is_sparse else "" for node in nodes]
-        tree.allocate(names if tree.has_sparse else [], runtime.tree_budget())
+        fields = {id(n._field): n._field for n in nodes if n._kind.is_place}
+        try:
+            tree.allocate(names if tree.has_sparse else [], runtime.tree_budget())
+        except MemoryError as error:
+            titles = [field._title() for field in fields.values()]
+            more = f" and {len(titles) - 3} more" if len(titles) > 3 else ""
+            needed = ", ".join(titles[:3]) + more
+            raise say.no_memory_for_fields(reason=error, fields=needed) from None
         self._tree = tree
         _live_trees.append(self)
-        fields = {id(n._field): n._field for n in nodes if n._kind.is_place}
         for field in fields.values():
             field._bind_places()
 

@@ -176,6 +176,7 @@ ROWS = {
         "ndarrays of structs are not supported yet",
     ),
     "no_memory_for_element": (TaichiRuntimeError, "{reason}; needed for an element of {title}"),
+    "no_memory_for_fields": (TaichiRuntimeError, "{reason}; needed for {fields}"),
     "no_snode": (TaichiTypeError, "ti.{name} takes an SNode or a field, not {value}"),
     "not_supported_as_ndarray_element_type": (
         TaichiRuntimeError,

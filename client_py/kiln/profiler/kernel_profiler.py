@@ -11,6 +11,9 @@ from ..compat.absent import absent_function
 from .kernel_metrics import default_cupti_metrics
 
 _launches = []  # (kernel name, milliseconds), in order
+# Those after them on a CUDA device, which may not have run yet: (kernel name, LaunchTime).
+_running = []
+_MOST_RUNNING = 4096
 
 
 class KernelProfilerQueryResult:
@@ -22,14 +25,36 @@ class KernelProfilerQueryResult:
         self.avg = sum(times) / len(times) if times else 0.0
 
 
-def record(name, seconds):
-    """Adds one launch of the kernel `name`."""
-    _launches.append((name, seconds * 1e3))
+def record(name, time):
+    """Adds one launch of the kernel `name`. time: seconds, or a LaunchTime of a CUDA device."""
+    if isinstance(time, float):
+        _launches.append((name, time * 1e3))
+        return
+    _running.append((name, time))
+    if len(_running) == _MOST_RUNNING:  # the first half has run, most likely
+        _finish(_MOST_RUNNING // 2)
+
+
+def _finish(count):
+    """Waits for the first launches of those that may still run."""
+    _launches.extend((name, time.seconds() * 1e3) for name, time in _running[:count])
+    del _running[:count]
+
+
+def _finished():
+    """All launches, for which it waits."""
+    _finish(len(_running))
+    return _launches
+
+
+def _drop():
+    _launches.clear()
+    _running.clear()
 
 
 def start_profiler():
     """Starts a profile: drops earlier launches and records later ones."""
-    _launches.clear()
+    _drop()
     _native.set_profiler(record)
 
 
@@ -73,7 +98,7 @@ def query_kernel_profiler_info(name):
     """
     if _is_off():
         return None
-    return KernelProfilerQueryResult([time for kernel, time in _launches if kernel == name])
+    return KernelProfilerQueryResult([time for kernel, time in _finished() if kernel == name])
 
 
 def get_kernel_profiler_total_time():
@@ -84,7 +109,7 @@ def get_kernel_profiler_total_time():
         ti.init(arch=ti.cpu, kernel_profiler=True)
         print(ti.profiler.get_kernel_profiler_total_time())  # prints: 0.0
     """
-    return 0.0 if _is_off() else sum(time for _, time in _launches) / 1e3
+    return 0.0 if _is_off() else sum(time for _, time in _finished()) / 1e3
 
 
 def clear_kernel_profiler_info():
@@ -96,7 +121,7 @@ def clear_kernel_profiler_info():
         ti.profiler.clear_kernel_profiler_info()
     """
     if not _is_off():
-        _launches.clear()
+        _drop()
 
 
 def set_kernel_profiler_toolkit(toolkit_name="default"):
@@ -156,7 +181,7 @@ def _is_off():
 
 def _print_count():
     kernels = {}
-    for name, time in _launches:
+    for name, time in _finished():
         kernels.setdefault(name, []).append(time)
     whole = sum(time for _, time in _launches)
     lines = [
@@ -171,7 +196,7 @@ def _print_count():
 
 def _print_trace():
     lines, begin = [], 0.0
-    for name, time in _launches:
+    for name, time in _finished():
         lines.append(f"[{begin:9.3f} ms |{time:9.3f} ms ] {name}")
         begin += time
     columns = "[  start.time | kernel.time ] Kernel name"

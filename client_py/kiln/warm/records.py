@@ -30,7 +30,7 @@ _KEPT_FILES = 8192  # files of records and recorded kernels
 _WITHOUT_EFFECT = frozenset(
     "ad_tape_GB cpu_max_num_threads random_seed verbose log_level kernel_profiler offline_cache "
     "offline_cache_cleaning_factor offline_cache_cleaning_policy offline_cache_file_path "
-    "offline_cache_max_size_of_files num_compile_threads timeline device_memory_GB "
+    "offline_cache_max_size_of_files num_compile_threads timeline cuda_device device_memory_GB "
     "device_memory_fraction gdb_trigger print_full_traceback print_ir print_accessor_ir "
     "print_ir_dbg_info print_kernel_amdgcn print_kernel_asm print_kernel_llvm_ir "
     "print_kernel_llvm_ir_optimized print_preprocessed_ir print_struct_llvm_ir "
