@@ -14,15 +14,19 @@ ROOT = HERE.parent.parent
 
 
 class Machine:
-    """Runs programs in fresh processes, with a separate home for Kiln."""
+    """Runs programs in fresh processes, with a separate home for Kiln. cuda: on the emulator of
+    CUDA instead of the CPU."""
 
-    def __init__(self, home, batch, taichi=None):
+    def __init__(self, home, batch, taichi=None, cuda=False):
         self.home = home
         self.taichi = taichi
+        self.arch = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"} if cuda else {}
         self.module = batch  # the module that runs the programs of a file
         self.count = itertools.count()
         # Build now, so that building does not count towards a batch's time.
         subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
+        if cuda:
+            subprocess.run([ROOT / "kiln", "build", "emulator"], capture_output=True, check=True)
 
     def run(self, programs, options, environment=None, package="kiln", timeout=300):
         """Runs programs {name: text}; returns {name: [result of each run]}. If a process dies or
@@ -63,6 +67,7 @@ class Machine:
             "KILN_HOME": str(self.home),
             "TI_ENABLE_CUDA": "0",
             "PYTHONPATH": str(HERE),
+            **(self.arch if package == "kiln" else {}),
             **(environment or {}),
         }
         try:
@@ -89,6 +94,7 @@ def add_arguments(parser, kept):
     parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
     parser.add_argument("--batches", type=int, help="so many, however long they take")
     parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
+    parser.add_argument("--cuda", action="store_true", help="Kiln on the emulator of CUDA")
     parser.add_argument("--keep", action="store_true", help=f"reduce failures into {kept.name}")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
@@ -99,7 +105,7 @@ def run(options, batch, again, hunt_for):
     """Runs kept programs by again(machine, paths), or hunts by hunt_for(machine, options). The
     module `batch` runs the machine's programs. Returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="kiln-fuzz-", ignore_cleanup_errors=True) as home:
-        machine = Machine(home, batch, options.taichi_python)
+        machine = Machine(home, batch, options.taichi_python, options.cuda)
         try:
             if options.again:
                 problems = again(machine, options.again)
