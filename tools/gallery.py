@@ -67,10 +67,9 @@ def take(name, path):
         home = pathlib.Path(folder) / "home"
         try:
             run(["python", "-c", "import kiln; kiln.init(kiln.cpu)"], home)  # a daemon, as one has
-            cold, _ = run(["run", path], home, frames=1)
-            warm, _ = run(["run", path], home, frames=1)
+            cold, warm = first_frame(path, home), first_frame(path, home)
             picture = pathlib.Path(folder) / "last.png"
-            _, words = run(["run", path], home, frames=FRAMES_OF.get(name, FRAMES), save=picture)
+            words = run(["run", path], home, frames=FRAMES_OF.get(name, FRAMES), save=picture)
         except subprocess.SubprocessError as error:
             print(f"{name}: {error}", file=sys.stderr)
             return []
@@ -85,15 +84,24 @@ def take(name, path):
     return [Taken(name, kernels, cold, warm)]
 
 
+def first_frame(path, home):
+    """The seconds from the start of a program to its first picture; 0 if it shows none."""
+    with tempfile.TemporaryDirectory(dir=home.parent) as frames:
+        start = time.time()
+        run(["run", path], home, frames=1, save=f"{frames}/%d.png")
+        # Some programs compute until their next frame before they end.
+        saved = [file.stat().st_mtime for file in pathlib.Path(frames).iterdir()]
+        return min(saved, default=start) - start
+
+
 def run(command, home, frames=None, save=None):
-    """Runs ./kiln; returns the seconds that it took and what it wrote to stderr."""
+    """Runs ./kiln; returns what it wrote to stderr."""
     environment = {**os.environ, "KILN_HOME": str(home), "KILN_GUI": "offscreen"}
     environment.pop("DISPLAY", None)
     if frames is not None:
         environment["KILN_GUI_FRAMES"] = str(frames)
     if save is not None:
         environment["KILN_GUI_SAVE"] = str(save)
-    start = time.monotonic()
     done = subprocess.run(
         [ROOT / "kiln", *command],
         env=environment,
@@ -103,7 +111,7 @@ def run(command, home, frames=None, save=None):
         timeout=300,
         check=True,
     )
-    return time.monotonic() - start, done.stderr
+    return done.stderr
 
 
 def keep(picture, to):
