@@ -153,3 +153,113 @@ kiln.kernel @wish storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// LLVM unrolls sixteen steps of a root and then vectorises the task, but neither a hundred of them
+// nor sixteen calls.
+kiln.kernel @steps storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {fast_math} {
+  kiln.task.range_for "few_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 16 : i32
+    %x = arith.sitofp %i : i32 to f32
+    %z = kiln.for %k = %zero to %n : i32 carry (%s = %x : f32) {
+      %next = math.sqrt %s : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %z, %c : <f32>
+    kiln.continue
+  }
+  kiln.task.range_for "many_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 100 : i32
+    %x = arith.sitofp %i : i32 to f32
+    %z = kiln.for %k = %zero to %n : i32 carry (%s = %x : f32) {
+      %next = math.sqrt %s : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %z, %c : <f32>
+    kiln.continue
+  }
+  kiln.task.range_for "calls_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 16 : i32
+    %x = arith.sitofp %i : i32 to f32
+    %z = kiln.for %k = %zero to %n : i32 carry (%s = %x : f32) {
+      %next = math.sin %s : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %z, %c : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @steps storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {fast_math} {
+// CHECK-NEXT:     kiln.task.range_for "few_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c16_i32 = arith.constant 16 : i32
+// CHECK-NEXT:       %0 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %1 = kiln.for %arg1 = %c0_i32 to %c16_i32 : i32 carry (%arg2 = %0 : f32) {
+// CHECK-NEXT:         %3 = math.sqrt %arg2 : f32
+// CHECK-NEXT:         kiln.continue %3 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %1, %2 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "many_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c100_i32 = arith.constant 100 : i32
+// CHECK-NEXT:       %0 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %1 = kiln.for %arg1 = %c0_i32 to %c100_i32 : i32 carry (%arg2 = %0 : f32) {
+// CHECK-NEXT:         %3 = math.sqrt %arg2 : f32
+// CHECK-NEXT:         kiln.continue %3 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %1, %2 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "calls_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c16_i32 = arith.constant 16 : i32
+// CHECK-NEXT:       %0 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %1 = kiln.for %arg1 = %c0_i32 to %c16_i32 : i32 carry (%arg2 = %0 : f32) {
+// CHECK-NEXT:         %3 = math.sin %arg2 : f32
+// CHECK-NEXT:         kiln.continue %3 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %1, %2 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -159,8 +159,29 @@ constexpr double kUnknownTrips = 16;
 constexpr double kDivergence = 1.3;
 // What LLVM gains where it vectorises an inner loop.
 constexpr double kInnerGain = 6;
-// Loops of so many operations in all are unrolled by LLVM, which then vectorises what is around.
-constexpr double kUnrolled = 256;
+// Loops of so many operations in all are unrolled by LLVM, which then vectorises what is around. It
+// counts a call as ten.
+constexpr double kUnrolled = 128, kOperationsOfCall = 10;
+
+// Whether code calls a function of the math library for it, of each lane or of a vector.
+bool IsCall(mlir::Operation& op) {
+  return llvm::isa<math::SinOp, math::CosOp, math::ExpOp, math::LogOp, math::PowFOp, math::TanOp,
+                   math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op, math::TanhOp,
+                   math::Exp2Op, math::Log2Op, math::Log10Op>(op);
+}
+
+// What LLVM's unroller takes for the size of a loop's body, whose inner loops are unrolled first.
+double SizeForUnrolling(mlir::Region& body) {
+  double size = 0;
+  for (mlir::Operation& op : body.front()) {
+    const double times = llvm::isa<ir::ForOp>(op) ? Trips(op).value_or(kUnrolled) : 1;
+    size += IsCall(op) ? kOperationsOfCall : 1;
+    for (mlir::Region& region : op.getRegions()) {
+      if (!region.empty()) size += times * SizeForUnrolling(region);
+    }
+  }
+  return size;
+}
 
 // The distance in bytes between the cells that neighbouring iterations access; nullopt: none is
 // known.
@@ -255,9 +276,7 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
     const bool constant = op.getOperand(1).getDefiningOp<arith::ConstantOp>() != nullptr;
     cost = constant ? 4 : kLongDivision;
     scalarised = !constant;
-  } else if (llvm::isa<math::SinOp, math::CosOp, math::ExpOp, math::LogOp, math::PowFOp,
-                       math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
-                       math::TanhOp, math::Exp2Op, math::Log2Op, math::Log10Op>(op)) {
+  } else if (IsCall(op)) {
     cost = kLibrary;
     scalarised = !kernel_.getFastMath();
   } else if (llvm::isa<arith::RemFOp, math::IPowIOp, math::FPowIOp>(op)) {
@@ -320,9 +339,7 @@ bool Task::NeedsLanes() {
         bool needs = llvm::isa<ir::LoopOp>(op);
         if (llvm::isa<ir::ForOp>(op)) {
           const std::optional<double> trips = Trips(*op);
-          int64_t size = 0;
-          op->getRegion(0).walk([&](mlir::Operation*) { ++size; });
-          needs = !trips || *trips * static_cast<double>(size) > kUnrolled;
+          needs = !trips || *trips * SizeForUnrolling(op->getRegion(0)) > kUnrolled;
         }
         if (llvm::isa<ir::AtomicOp>(op)) needs = op->getParentOp() != task_.getOperation();
         return needs ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
