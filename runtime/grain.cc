@@ -15,6 +15,8 @@ constexpr int64_t kShareAnyway = 2'000'000;
 // Loops this long tell whether threads that were parked got a core.
 constexpr double kTellsFrom = 4.0 * kWakeFrom;
 constexpr int64_t kChunkNanoseconds = 2'000;
+// The least work of a thread that is awake and of one that is parked: its arrival costs as much.
+constexpr double kLeastOfThread = 2'000, kLeastOfParked = 40'000;
 // Enough chunks for dynamic balance, but few enough that their fixed cost is negligible.
 constexpr int64_t kChunksPerThread = 16;
 // In the long run, the slower variant of a task gets one part in this many of the time.
@@ -66,18 +68,27 @@ uint32_t UpdatedCost(uint32_t old, bool rough, double cost) {
 
 }  // namespace
 
-bool WorthSharing(double estimate, bool awake, bool own_threads) {
-  if (estimate < kShareFrom) return false;
+Sharing ThreadsFor(double estimate, int most, const Executor& executor) {
+  constexpr Sharing kAlone = {1, false};
+  if (most < 2 || estimate < kShareFrom) return kAlone;
+  const auto with = [&](double least) {
+    return static_cast<int>(std::clamp<double>(estimate / least, 2, most));
+  };
+  Sharing found = {with(kLeastOfThread), false};
+  found.awake = executor.Awake(found.threads);
   const int64_t now = NowNanoseconds();
-  if (estimate < kWakeFrom && !awake) {
+  if (!found.awake) {
     // One short loop does not repay waking a thread. In a burst, threads that spin after the first
     // loop meet the next one awake, so the cost is paid once.
     const bool burst = now - last_shareable < kBurst;
     // The loop's expected end, because the gap to the next loop counts from there.
     last_shareable = now + static_cast<int64_t>(estimate);
-    if (!burst) return false;
+    if (!burst && estimate < kWakeFrom) return kAlone;
+    if (!burst) found.threads = with(kLeastOfParked);
   }
-  return estimate >= kShareAnyway || !own_threads || !contention.SeenBefore(now);
+  const bool shared =
+      estimate >= kShareAnyway || !executor.has_own_threads() || !contention.SeenBefore(now);
+  return shared ? found : kAlone;
 }
 
 void NoteContention(const SharedRun& run) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "runtime/abi.h"
+#include "runtime/cpu/executor.h"
 
 namespace kiln {
 
@@ -86,9 +87,14 @@ class VariantChoice {
   std::atomic<uint32_t> patience_{1};
 };
 
-// Whether sharing a loop of `estimate` nanoseconds pays. `awake`: enough threads are awake.
-// `own_threads`: Executor::has_own_threads.
-bool WorthSharing(double estimate, bool awake, bool own_threads = true);
+// How many threads of up to `most` are worth using for a loop of `estimate` nanoseconds, and
+// whether all of them are awake. One thread: the caller alone.
+struct Sharing {
+  int threads;
+  bool awake;
+};
+Sharing ThreadsFor(double estimate, int most, const Executor& executor);
+
 // What a loop took that the caller shared with threads of our own.
 struct SharedRun {
   int64_t begin, end;              // when it ran, in nanoseconds

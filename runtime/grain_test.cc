@@ -1,5 +1,6 @@
 #include "runtime/grain.h"
 
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -109,6 +110,47 @@ TEST(PieceSizeTest, PiecesAreWholeUnitsOfAtLeastTheGrain) {
   }
 }
 
+class FakeExecutor final : public Executor {
+ public:
+  FakeExecutor(int awake, bool own) : awake_(awake), own_(own) {}
+  bool TryRun(const KilnContext&, const Range&, int64_t*, int64_t*) override { return false; }
+  bool Awake(int threads) const override { return threads <= awake_; }
+  int concurrency() const override { return kMaxPoolThreads; }
+  bool has_own_threads() const override { return own_; }
+
+ private:
+  const int awake_;
+  const bool own_;
+};
+
+class SharingTest : public testing::Test {
+ protected:
+  // In a thread of its own, which has run no loop yet.
+  static Sharing Fresh(double estimate, int most, const Executor& executor) {
+    Sharing found;
+    std::thread([&] { found = ThreadsFor(estimate, most, executor); }).join();
+    return found;
+  }
+  const FakeExecutor awake_{64, true}, parked_{1, true}, others_{64, false};
+};
+
+TEST_F(SharingTest, EachThreadHasWork) {
+  EXPECT_EQ(Fresh(3'000, 64, awake_).threads, 1);
+  EXPECT_EQ(Fresh(5'000, 64, awake_).threads, 2);
+  EXPECT_EQ(Fresh(30'000, 64, awake_).threads, 15);
+  EXPECT_EQ(Fresh(3'000'000, 64, awake_).threads, 64);
+  EXPECT_EQ(Fresh(3'000'000, 1, awake_).threads, 1);
+  EXPECT_EQ(Fresh(30'000, 64, parked_).threads, 1) << "no thread is woken for so little";
+  EXPECT_EQ(Fresh(400'000, 64, parked_).threads, 10);
+}
+
+TEST_F(SharingTest, BurstsWakeThreads) {
+  ThreadsFor(30'000, 64, parked_);
+  const Sharing second = ThreadsFor(30'000, 64, parked_);
+  EXPECT_EQ(second.threads, 15);
+  EXPECT_FALSE(second.awake);
+}
+
 // Half of a loop's iterations by the caller, as if a second thread ran the others: a run without
 // contention ends when the caller does.
 SharedRun Shared(int64_t caller_took, int64_t took, bool awake) {
@@ -116,17 +158,16 @@ SharedRun Shared(int64_t caller_took, int64_t took, bool awake) {
   return {now - took, now, 1000, 500, caller_took, awake};
 }
 
-TEST(ContentionTest, OnlyLoopsLongEnoughToWakeThreadsTell) {
-  constexpr double kLoop = 1e6;
+TEST_F(SharingTest, OnlyLoopsLongEnoughToWakeThreadsTellOfContention) {
   // Alone it would have taken 20 us: a thread that slept comes too late for that.
   NoteContention(Shared(10'000, 30'000, /*awake=*/false));
-  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true));
+  EXPECT_EQ(ThreadsFor(1e6, 2, awake_).threads, 2);
   NoteContention(Shared(1'000'000, 1'100'000, /*awake=*/false));
-  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true)) << "the threads halved its time";
+  EXPECT_EQ(ThreadsFor(1e6, 2, awake_).threads, 2) << "the threads halved its time";
   NoteContention(Shared(1'000'000, 2'000'000, /*awake=*/false));
-  EXPECT_FALSE(WorthSharing(kLoop, /*awake=*/true));
-  EXPECT_TRUE(WorthSharing(kLoop, /*awake=*/true, /*own_threads=*/false));
-  EXPECT_TRUE(WorthSharing(1e7, /*awake=*/true)) << "long loops are shared anyway";
+  EXPECT_EQ(ThreadsFor(1e6, 2, awake_).threads, 1);
+  EXPECT_EQ(ThreadsFor(1e6, 2, others_).threads, 2);
+  EXPECT_EQ(ThreadsFor(1e7, 2, awake_).threads, 2) << "long loops are shared anyway";
 }
 
 }  // namespace

@@ -227,13 +227,12 @@ void LoadedKernel::RunOnCopy(const KilnContext* ctx, int64_t begin, int64_t end,
 bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64_t end, int threads,
                                     int64_t unit) const {
   const double estimate = cost.Estimate(end - begin);
-  if (threads <= 1 || estimate < kShareFrom) return false;
+  if (estimate < kShareFrom) return false;  // a program of short loops makes no pool
   Executor* const given = static_cast<Launched*>(ctx.launch)->executor;
   Executor& executor = given != nullptr ? *given : ThreadPool::Get();
-  // Read before the run, which wakes the threads: whether they were awake explains how long it
-  // took.
-  const bool awake = executor.Awake(threads);
-  if (!WorthSharing(estimate, awake, executor.has_own_threads())) return false;
+  const Sharing sharing = ThreadsFor(estimate, threads, executor);
+  if (sharing.threads < 2) return false;
+  threads = sharing.threads;
   const int64_t count = end - begin;
   const int64_t start = NowNanoseconds();
   const Executor::Range range{run, begin, end, cost.ChunkSize(count, threads, unit), threads, unit};
@@ -243,7 +242,7 @@ bool LoadedKernel::BoundTask::Share(const KilnContext& ctx, int64_t begin, int64
   // launch ended early.
   if (!HasFailed(ctx)) cost.Measure(nanoseconds, iterations);
   if (executor.has_own_threads()) {
-    NoteContention({start, NowNanoseconds(), count, iterations, nanoseconds, awake});
+    NoteContention({start, NowNanoseconds(), count, iterations, nanoseconds, sharing.awake});
   }
   return true;
 }
@@ -380,7 +379,8 @@ bool LoadedKernel::BoundTask::RunPrivately(const KilnContext& ctx, int64_t begin
   // Threads of the application may run other work while they wait, and wait for it.
   if (!executor.has_own_threads()) return false;
   const double estimate = alone_cost.Estimate(end - begin);
-  if (!WorthSharing(estimate, executor.Awake(threads))) return false;
+  // The copies are of all threads: with fewer, the next launch would have to make others.
+  if (ThreadsFor(estimate, threads, executor).threads < 2) return false;
   if (!AtomicsGate::TryEnterAlone()) return false;
   std::unique_ptr<PrivateCopies> copies = spare.Take();
   const bool fresh = copies == nullptr || !copies->Suit(ctx.arguments, threads);

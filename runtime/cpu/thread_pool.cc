@@ -91,9 +91,10 @@ ThreadPool::ThreadPool(int max_threads)
 ThreadPool::~ThreadPool() {
   // The child of a fork has copies of the threads' handles, but no threads.
   if (IsOfParent() || joined_.empty()) return;
-  const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
-  gate_.store(uint64_t{epoch} << kEpochShift, std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) != 0) Wake(kMaxPoolThreads);
+  std::atomic<uint64_t>& gate = gates_[0].word;
+  const uint32_t epoch = Epoch(gate.load(std::memory_order_relaxed)) + 1;
+  gate.store(uint64_t{epoch} << kEpochShift, std::memory_order_seq_cst);
+  for (int t = 1; t <= started(); ++t) Wake(t);
   for (const pthread_t thread : joined_) pthread_join(thread, nullptr);
 }
 
@@ -139,7 +140,8 @@ void ThreadPool::Start(int threads) {
   // Threads are only ever added. The caller owns the pool (busy_), so no other thread starts some.
   for (; started < threads - 1; ++started) {
     // The epoch before this launch's: the new thread takes the launch for a new one and joins it.
-    auto* birth = new Birth{this, started + 1, Epoch(gate_.load(std::memory_order_relaxed))};
+    auto* birth =
+        new Birth{this, started + 1, Epoch(gates_[0].word.load(std::memory_order_relaxed))};
     pthread_t thread;
     auto entry = [](void* raw) -> void* {
       auto* birth = static_cast<Birth*>(raw);
@@ -182,42 +184,50 @@ bool ThreadPool::TryRun(const KilnContext& ctx, const Range& range, int64_t* ite
   ctx_ = ctx;
   range_ = range;
   range_.threads = threads;
-  const int64_t count = range.end - range.begin;
-  // Shares end on multiples of a cache line's worth of elements.
-  const int64_t align = range.unit > 1 ? range.unit : count >= int64_t{threads} * 1024 ? 64 : 1;
-  const int64_t share = (count / threads + align - 1) / align * align;
-  int64_t at = 0;
-  for (int t = 0; t < threads; ++t) {
-    shares_[t].next.store(at, std::memory_order_relaxed);
-    at = t == threads - 1 ? count : std::min(count, at + share);
-    shares_[t].end = at;
-  }
-  // The gate is closed and empty, so only this thread writes it.
-  const uint32_t epoch = Epoch(gate_.load(std::memory_order_relaxed)) + 1;
-  // seq_cst, as is the count of parked threads: at least one of the two sides sees the other's
-  // write.
-  gate_.store(
-      uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift | kOpen,
-      std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) != 0) Wake(threads);
+  shares_.Deal(range.end - range.begin, range.chunk, range.unit, threads);
+  Open(threads);
   const int64_t start = NowNanoseconds();
   *iterations = Work(0);
   *nanoseconds = NowNanoseconds() - start;
-  WaitForWorkers();
+  WaitForWorkers(threads);
   busy_.store(false, std::memory_order_release);
   return true;
 }
 
-void ThreadPool::Wake(int threads) {
-  const int last = std::min(threads - 1, started_.load(std::memory_order_relaxed));
-  for (int t = 1; t <= last; ++t) {
-    std::atomic<uint32_t>& parked = workers_[t].parked;
-    if (parked.load(std::memory_order_relaxed) != 0 &&
-        // Clearing the flag is the wake-up; the system call only ends the wait. The thread that
-        // clears it makes the call.
-        parked.exchange(0, std::memory_order_acq_rel) != 0) {
-      FutexWake(&parked);
-    }
+void ThreadPool::Open(int threads) {
+  next_to_wake_.store(1, std::memory_order_relaxed);
+  // The gates are closed and empty, so only this thread writes them.
+  const uint32_t epoch = Epoch(gates_[0].word.load(std::memory_order_relaxed)) + 1;
+  const uint64_t open =
+      uint64_t{epoch} << kEpochShift | static_cast<uint64_t>(threads) << kThreadsShift | kOpen;
+  for (int t = kThreadsOfGroup; t < threads; t += kThreadsOfGroup) {
+    gates_[t / kThreadsOfGroup].word.store(open, std::memory_order_relaxed);
+  }
+  // seq_cst, as is the count of parked threads: at least one of the two sides sees the other's
+  // write.
+  gates_[0].word.store(open, std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) != 0) WakeSome(threads);
+}
+
+bool ThreadPool::Wake(int index) {
+  std::atomic<uint32_t>& parked = workers_[index].parked;
+  // Clearing the flag is the wake-up; the system call only ends the wait. The thread that clears it
+  // makes the call.
+  if (parked.load(std::memory_order_relaxed) == 0 ||
+      parked.exchange(0, std::memory_order_acq_rel) == 0) {
+    return false;
+  }
+  FutexWake(&parked);
+  return true;
+}
+
+void ThreadPool::WakeSome(int threads) {
+  const int last = std::min(threads - 1, started());
+  for (int woken = 0; woken < 2;) {
+    if ((gates_[0].word.load(std::memory_order_relaxed) & kOpen) == 0) return;
+    const int index = next_to_wake_.fetch_add(1, std::memory_order_relaxed);
+    if (index > last) return;
+    woken += Wake(index) ? 1 : 0;
   }
 }
 
@@ -225,44 +235,39 @@ int64_t ThreadPool::Work(int index) {
   // A copy: the compiler cannot know that tasks do not write to the pool.
   const Range range = range_;
   int64_t done = 0;
-  for (int k = 0; k < range.threads; ++k) {
-    // The own share first, then the neighbours' in a ring, so that late threads are helped by
-    // different ones.
-    int victim = index + k;
-    if (victim >= range.threads) victim -= range.threads;
-    Share& share = shares_[victim];
-    const int64_t end = share.end;
-    // Looks before it adds. Threads that search for work would otherwise go on raising `next`.
-    while (share.next.load(std::memory_order_relaxed) < end) {
-      int64_t at = share.next.fetch_add(range.chunk, std::memory_order_relaxed);
-      if (at >= end) break;
-      // The chunk that was just taken is dropped: the launch has failed.
-      if (__atomic_load_n(ctx_.failed, __ATOMIC_RELAXED) != 0) return done;
-      int64_t until = std::min(end, at + range.chunk);
-      range.run(&ctx_, range.begin + at, range.begin + until, index);
-      done += until - at;
-    }
+  Chunk chunk;
+  while (shares_.Take(index, &chunk)) {
+    // The chunk that was just taken is dropped: the launch has failed.
+    if (__atomic_load_n(ctx_.failed, __ATOMIC_RELAXED) != 0) break;
+    range.run(&ctx_, range.begin + chunk.begin, range.begin + chunk.end, index);
+    done += chunk.end - chunk.begin;
   }
   return done;
 }
 
-void ThreadPool::WaitForWorkers() {
+void ThreadPool::WaitForWorkers(int threads) {
   // No worker can enter from here on. Those inside finish the chunks that they took.
-  uint64_t gate = gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
-  if ((gate & kActiveMask) == 0) return;
+  for (int t = 0; t < threads; t += kThreadsOfGroup) {
+    gates_[t / kThreadsOfGroup].word.fetch_and(~kOpen, std::memory_order_acq_rel);
+  }
+  for (int t = 0; t < threads; t += kThreadsOfGroup) WaitFor(gates_[t / kThreadsOfGroup].word);
+}
+
+void ThreadPool::WaitFor(std::atomic<uint64_t>& gate) {
+  if ((gate.load(std::memory_order_acquire) & kActiveMask) == 0) return;
   const int64_t give_up = NowNanoseconds() + kCallerSpinNanoseconds;
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
-      if ((gate_.load(std::memory_order_acquire) & kActiveMask) == 0) return;
+      if ((gate.load(std::memory_order_acquire) & kActiveMask) == 0) return;
       _mm_pause();
     }
   } while (NowNanoseconds() < give_up);
   // From here on the last worker to leave wakes this thread. It reads the flag in the same word in
   // which it counts itself out, so the wake-up cannot be missed.
-  gate = gate_.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
-  while ((gate & kActiveMask) != 0) {
-    FutexWait(&gate_, static_cast<uint32_t>(gate));  // the low half, little-endian
-    gate = gate_.load(std::memory_order_acquire);
+  uint64_t word = gate.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
+  while ((word & kActiveMask) != 0) {
+    FutexWait(&gate, static_cast<uint32_t>(word));  // the low half, little-endian
+    word = gate.load(std::memory_order_acquire);
   }
 }
 
@@ -270,21 +275,27 @@ void ThreadPool::WorkerLoop(int index, uint32_t seen) {
   int64_t no_spin_before = 0;
   for (;;) {
     AwaitEpoch(index, seen, &no_spin_before);
-    uint64_t gate = gate_.load(std::memory_order_acquire);
-    if (ThreadsOf(gate) == 0) return;
-    seen = Epoch(gate);
-    if (index >= ThreadsOf(gate)) {
+    const uint64_t launch = gates_[0].word.load(std::memory_order_acquire);
+    const int threads = ThreadsOf(launch);
+    if (threads == 0) return;
+    seen = Epoch(launch);
+    if (index >= threads) {
       // Launches of fewer threads do not keep this one spinning.
       no_spin_before = std::max(no_spin_before, NowNanoseconds() + kSpinNanoseconds);
       continue;
     }
-    while ((gate & kOpen) != 0 && Epoch(gate) == seen) {
+    std::atomic<uint64_t>& gate = gates_[index / kThreadsOfGroup].word;
+    // Before it enters: the caller does not wait for system calls. If the launch ends meanwhile,
+    // threads wake up for nothing, or for the next launch.
+    if (parked_.load(std::memory_order_relaxed) != 0) WakeSome(threads);
+    uint64_t word = gate.load(std::memory_order_acquire);
+    while ((word & kOpen) != 0 && Epoch(word) == seen) {
       // Enters and checks that the gate is open in one step. A closed gate means that the range is
       // finished and `range_` may already belong to the next launch.
-      if (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) continue;
+      if (!gate.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel)) continue;
       Work(index);
-      uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
-      if ((before & kWaiting) != 0 && (before & kActiveMask) == 1) FutexWake(&gate_);
+      const uint64_t before = gate.fetch_sub(1, std::memory_order_acq_rel);
+      if ((before & kWaiting) != 0 && (before & kActiveMask) == 1) FutexWake(&gate);
       break;
     }
   }
@@ -297,7 +308,7 @@ void ThreadPool::AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before) {
     const int64_t until = now + kSpinNanoseconds;
     while (now < until) {
       for (int i = 0; i < kPausesPerLook; ++i) {
-        if (Epoch(gate_.load(std::memory_order_relaxed)) != seen) return;
+        if (Epoch(gates_[0].word.load(std::memory_order_relaxed)) != seen) return;
         _mm_pause();
       }
       const int64_t before = now;
@@ -309,11 +320,11 @@ void ThreadPool::AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before) {
     }
   }
   std::atomic<uint32_t>& parked = workers_[index].parked;
-  while (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
+  while (Epoch(gates_[0].word.load(std::memory_order_seq_cst)) == seen) {
     parked.store(1, std::memory_order_relaxed);
     parked_.fetch_add(1, std::memory_order_seq_cst);
     // A launch of fewer threads leaves this one parked: it reads the epoch later.
-    if (Epoch(gate_.load(std::memory_order_seq_cst)) == seen) {
+    if (Epoch(gates_[0].word.load(std::memory_order_seq_cst)) == seen) {
       while (parked.load(std::memory_order_acquire) != 0) FutexWait(&parked, 1);
     }
     parked_.fetch_sub(1, std::memory_order_relaxed);

@@ -1,14 +1,14 @@
 // Threads for parallel loops: those of the process, or of a part of it.
 //
-// A range is cut into one share per thread, each taken in chunks by its owner and,
-// once the owner's neighbours have nothing left, by them: memory stays with
-// the core that touched it in the launch before, and a thread that is late or busy
-// never holds up the range. The caller is thread 0 and waits only for threads
-// that have taken a chunk, so waking a parked one is never waited for.
+// A range is dealt in shares (shares.h), and threads without work steal: a thread that is late or
+// busy never holds up the range. The caller is thread 0 and waits only for threads that have taken
+// a chunk, so it never waits for one that is parked to wake up.
 //
-// After a launch threads spin for a moment, so that the next one meets them awake,
-// then park. They do not spin where they were preempted while doing so: then
-// someone else needs the core.
+// Nothing that a launch does takes time in proportion to the number of threads, but for groups of
+// eight: threads that arrive wake others, and enter and leave by the word of their group.
+//
+// After a launch threads spin for a moment, so that the next one meets them awake, then park. They
+// do not spin where they were preempted while doing so: then another program needs the core.
 //
 // Thread safety: TryRun may be called from any thread, also from within a task; only
 // one range runs on a pool at a time. fork: the child gets a process pool of its own. It has no
@@ -25,10 +25,9 @@
 
 #include "runtime/abi.h"
 #include "runtime/cpu/executor.h"
+#include "runtime/cpu/shares.h"
 
 namespace kiln {
-
-inline constexpr int kMaxPoolThreads = 256;
 
 // CPUs that this process may use.
 int DefaultThreads();
@@ -74,9 +73,12 @@ class ThreadPool final : public Executor {
   int started() const { return started_.load(std::memory_order_relaxed); }
 
  private:
-  struct alignas(64) Share {
-    std::atomic<int64_t> next{0};
-    int64_t end = 0;
+  static constexpr int kThreadsOfGroup = 8;
+
+  // epoch:32 | threads:12 | open:1 | waiting:1 | active:18. A group's threads enter while it is
+  // open by counting themselves in; the caller closes it when no chunk is left.
+  struct alignas(64) Gate {
+    std::atomic<uint64_t> word{0};
   };
   struct alignas(64) Worker {
     std::atomic<uint32_t> parked{0};
@@ -88,18 +90,22 @@ class ThreadPool final : public Executor {
   // Whether the pool was made before a fork: its threads are not in this process.
   bool IsOfParent() const;
   void Start(int threads);
-  void Wake(int threads);
+  void Open(int threads);
+  // Wakes two of the parked threads that the launch has not looked at yet. Each that arrives does
+  // so, so that their number doubles, whichever of them are late.
+  void WakeSome(int threads);
+  bool Wake(int index);
   void WorkerLoop(int index, uint32_t seen_epoch);
   // Takes chunks until none is left. Returns the number of iterations that it ran.
   int64_t Work(int index);
-  void WaitForWorkers();
+  void WaitForWorkers(int threads);
+  static void WaitFor(std::atomic<uint64_t>& gate);
   // Waits for an epoch other than `seen`: spinning, unless told not to before
   // that time, then parked.
   void AwaitEpoch(int index, uint32_t seen, int64_t* no_spin_before);
 
-  // epoch:32 | threads:12 | open:1 | waiting:1 | active:18. Workers enter while it
-  // is open by counting themselves in; the caller closes it when nothing is left.
-  alignas(64) std::atomic<uint64_t> gate_{0};
+  // The first is also what announces a launch: all threads wait for its epoch.
+  Gate gates_[kMaxPoolThreads / kThreadsOfGroup];
   alignas(64) std::atomic<bool> busy_{false};  // owned by one launch
   std::atomic<int> parked_{0};
   std::atomic<int> started_{0};
@@ -109,11 +115,13 @@ class ThreadPool final : public Executor {
   const bool joins_;
   std::vector<pthread_t> joined_;  // the threads to join
 
-  // Written by the launch that owns the pool while the gate is closed and no worker
-  // is inside; read by workers that entered.
+  // Written by the launch that owns the pool while the gates are closed and no worker is inside;
+  // read by workers that entered.
   alignas(64) KilnContext ctx_;
   Range range_;
-  alignas(64) Share shares_[kMaxPoolThreads];
+  Shares shares_;
+  // The next thread that WakeSome looks at.
+  alignas(64) std::atomic<int> next_to_wake_{0};
   Worker workers_[kMaxPoolThreads];
 };
 

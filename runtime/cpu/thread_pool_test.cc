@@ -68,6 +68,39 @@ TEST(ThreadPoolTest, ParkedThreadsComeBack) {
   }
 }
 
+TEST(ThreadPoolTest, ManyThreads) {
+  ThreadPool pool(40);
+  Launch launch(20'000);
+  int32_t runs = 0;
+  for (const int threads : {8, 9, 40, 16, 17, 3, 40}) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(launch.Run(threads, 64, pool));
+      if (i % 5 == 0) usleep(1000);  // most are parked
+      ASSERT_TRUE(launch.AllAre(++runs)) << threads;
+    }
+  }
+}
+
+// The caller wakes two threads, and they the others.
+TEST(ThreadPoolTest, AllThreadsWakeUp) {
+  constexpr int kThreads = 20;
+  ThreadPool pool(kThreads);
+  const KilnTask wait = [](const KilnContext* ctx, int64_t, int64_t, int32_t index) {
+    reinterpret_cast<std::atomic<int>*>(ctx->arguments[0])[index] += 1;
+    usleep(10'000);
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::atomic<int>> chunks(kThreads);
+    Launch launch(1);
+    launch.arguments[0] = reinterpret_cast<uint64_t>(chunks.data());
+    int64_t iterations, nanoseconds;
+    ASSERT_TRUE(
+        pool.TryRun(launch.ctx, {wait, 0, 20 * kThreads, 1, kThreads}, &iterations, &nanoseconds));
+    for (int t = 0; t < kThreads; ++t) EXPECT_GT(chunks[t], 0) << "thread " << t;
+    usleep(2000);  // all are parked
+  }
+}
+
 TEST(ThreadPoolTest, FailureEndsEarly) {
   Launch launch(1 << 16);
   launch.failed = 1;
