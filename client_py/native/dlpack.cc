@@ -194,9 +194,10 @@ py::tuple CudaArrayOf(const FieldStorage& storage) {
 // element. The receiver keeps the memory alive even if the field is destroyed.
 py::capsule ToDlpack(const FieldStorage& storage) { return CapsuleOf(Export(storage)); }
 
-// Consumes a "dltensor" capsule. The tensor must be where the program's fields are, or on the CPU,
-// C-ordered and of a scalar type of the language, otherwise ValueError. Its last `element_axes`
-// axes become those of the elements.
+}  // namespace
+
+bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
+
 std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes,
                                          bool is_external) {
   if (!PyCapsule_IsValid(capsule.ptr(), kName)) {
@@ -205,7 +206,7 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule.ptr(), kName));
   const DlTensor& tensor = managed->tensor;
   const Scalar scalar = ScalarOf(tensor.type);
-  const bool on_device = tensor.device.type == kCuda || tensor.device.type == kCudaManaged;
+  const bool on_device = IsCudaDevice(tensor.device.type);
   if (!on_device && tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
     throw py::value_error("the tensor is neither in the memory of the CPU nor on a CUDA device");
   }
@@ -243,7 +244,6 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   return storage;
 }
 
-// Of a CUDA array that `owner`, a Python object, keeps alive.
 std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
                                             const std::vector<int64_t>& shape, bool is_writable,
                                             const py::object& owner, int element_axes,
@@ -259,8 +259,6 @@ std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
   });
   return storage;
 }
-
-}  // namespace
 
 void BindDlpack(py::module_& m) {
   m.def("to_dlpack", &ToDlpack);

@@ -5,7 +5,29 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client_py/native/storage_object.h"
+
 namespace kiln {
+
+// Whether a kind of device, as DLPack counts them, is a CUDA device's memory.
+bool IsCudaDevice(int kind);
+
+// Consumes a "dltensor" capsule. The tensor must be where the program's fields are, or on the CPU,
+// C-ordered and of a scalar type of the language, otherwise ValueError. Its last `element_axes`
+// axes become those of the elements. is_external: for an argument of a kernel.
+std::shared_ptr<FieldStorage> FromDlpack(const pybind11::capsule& capsule, int element_axes,
+                                         bool is_external);
+
+// Of a CUDA array in C order that `owner`, a Python object, keeps alive. ValueError if kernels
+// cannot use it.
+std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
+                                            const std::vector<int64_t>& shape, bool is_writable,
+                                            const pybind11::object& owner, int element_axes,
+                                            bool is_external);
 
 // to_dlpack(storage), cuda_array(storage), from_dlpack(...) and from_cuda_array(...) of
 // _native.pyi. Each raises ValueError if the memory, its layout or its type cannot be shared.

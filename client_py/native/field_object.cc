@@ -336,37 +336,8 @@ PyObject* FieldReadAll(PyObject* self, PyObject* key) {
   return list;
 }
 
-// Binds the field to a storage. Copies the facts that an element access needs into the object
-// itself, so that `x[i, j]` follows no pointers except to the data.
-PyObject* FieldBind(PyObject* self, PyObject* storage_object) {
-  auto* field = reinterpret_cast<FieldObject*>(self);
-  FieldStorage* storage = nullptr;
-  try {
-    // Called by CPython, not pybind11: a C++ exception must not leave this function.
-    storage = py::cast<FieldStorage*>(py::handle(storage_object));
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
-    return nullptr;
-  }
-  const DenseAccess& access = storage->access;
-  field->ndim = access.ndim();
-  field->scalar = access.scalar();
-  field->is_scalar = storage->element_shape.empty();
-  // Plain: an element's bytes are its value.
-  field->is_plain = !storage->is_joined && access.codec() == nullptr;
-  // Scattered elements are found through their tree, at an address that changes with activation.
-  field->is_linear = storage->scattered == nullptr && access.IsLinear();
-  field->data = access.ComponentData(0);
-  field->mirrored = storage->memory->is_mirrored() ? storage->memory.get() : nullptr;
-  for (int a = 0; a < field->ndim; ++a) {
-    field->extent[a] = access.extent(a);
-    field->offset[a] = access.offset(a);
-    field->stride[a] = field->is_linear ? access.LinearStride(a) : 0;
-  }
-  Py_INCREF(storage_object);
-  // Last: releasing the old storage may run Python code, which must find the new one complete.
-  Py_XSETREF(field->storage_object, storage_object);
-  field->storage = storage;
+PyObject* FieldBind(PyObject* self, PyObject* storage) {
+  if (!BindStorage(self, storage)) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -572,6 +543,40 @@ PyGetSetDef field_getset[] = {
 PyMappingMethods field_mapping = {nullptr, FieldSubscript, FieldAssign};
 
 }  // namespace
+
+// Binds the field to a storage. Copies the facts that an element access needs into the object
+// itself, so that `x[i, j]` follows no pointers except to the data.
+bool BindStorage(PyObject* self, PyObject* storage_object) {
+  auto* field = reinterpret_cast<FieldObject*>(self);
+  FieldStorage* storage = nullptr;
+  try {
+    // Called by CPython, not pybind11: a C++ exception must not leave this function.
+    storage = py::cast<FieldStorage*>(py::handle(storage_object));
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+    return false;
+  }
+  const DenseAccess& access = storage->access;
+  field->ndim = access.ndim();
+  field->scalar = access.scalar();
+  field->is_scalar = storage->element_shape.empty();
+  // Plain: an element's bytes are its value.
+  field->is_plain = !storage->is_joined && access.codec() == nullptr;
+  // Scattered elements are found through their tree, at an address that changes with activation.
+  field->is_linear = storage->scattered == nullptr && access.IsLinear();
+  field->data = access.ComponentData(0);
+  field->mirrored = storage->memory->is_mirrored() ? storage->memory.get() : nullptr;
+  for (int a = 0; a < field->ndim; ++a) {
+    field->extent[a] = access.extent(a);
+    field->offset[a] = access.offset(a);
+    field->stride[a] = field->is_linear ? access.LinearStride(a) : 0;
+  }
+  Py_INCREF(storage_object);
+  // Last: releasing the old storage may run Python code, which must find the new one complete.
+  Py_XSETREF(field->storage_object, storage_object);
+  field->storage = storage;
+  return true;
+}
 
 PyTypeObject FieldBaseType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 

@@ -32,6 +32,9 @@ extern PyTypeObject FieldBaseType;
 // Readies the type and adds it to `module`; false with a Python error.
 bool AddFieldType(PyObject* module);
 
+// Binds a field to a FieldStorage, a Python object, as `_bind` does. False with a Python error.
+bool BindStorage(PyObject* field, PyObject* storage);
+
 // The address of a component of the element at `indices` (from zero, in range) of a field whose
 // memory exists. Null with a Python error if there is no memory to activate it.
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,

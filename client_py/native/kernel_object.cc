@@ -16,6 +16,7 @@
 #include "client_py/native/bound_kernel.h"
 #include "client_py/native/calls_object.h"
 #include "client_py/native/device_arrays.h"
+#include "client_py/native/external_arrays.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/launch_time.h"
@@ -733,6 +734,22 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
   return result;
 }
 
+// A call with arrays of other libraries on a CUDA device. Null without a Python error: Python code
+// has to make an instance, or to say what is wrong.
+PyObject* RunOnExternalArrays(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
+  if (kernel->is_derivative || kernel->instances->empty() ||
+      ActiveDevice().target().device() != Target::Device::kCuda) {
+    return nullptr;
+  }
+  ExternalArrays arrays;
+  if (!arrays.View(args, count)) return nullptr;
+  BoundInstance* bound = Find(kernel, arrays.args(), count);
+  if (bound == nullptr) return nullptr;
+  PyObject* result = Run(kernel, bound, arrays.args());
+  if (result != nullptr && !arrays.Release()) Py_CLEAR(result);
+  return result;
+}
+
 PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t count,
                     PyObject* names) {
   // The path of nearly all calls: no Python code, no allocation. Everything else goes through
@@ -741,6 +758,8 @@ PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
     BoundInstance* bound = Find(kernel, args, count);
     if (bound != nullptr) return Run(kernel, bound, args);
     if (PyErr_Occurred() != nullptr) return nullptr;
+    PyObject* result = RunOnExternalArrays(kernel, args, count);
+    if (result != nullptr || PyErr_Occurred() != nullptr) return result;
   }
   return CallMiss(kernel, args, count, names);
 }

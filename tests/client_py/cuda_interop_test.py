@@ -133,6 +133,63 @@ print(Memory.live)
     ] or pytest.fail(out)
 
 
+def test_known_arrays_need_no_python_code(run, run_python):
+    """A call with arrays of known types runs none of the front end's code."""
+    out = run(
+        run_python,
+        """
+misses = []
+def count_misses(kernel):
+    base = type(kernel)
+    before = base._miss
+    def miss(self, args, keywords):
+        misses.append(self.__name__)
+        return before(self, args, keywords)
+    base._miss = miss
+
+@ti.kernel
+def mix(a: ti.types.ndarray(), f: ti.template(), x: ti.f32, b: ti.types.ndarray()) -> ti.f32:
+    for i in a:
+        a[i] = f[i] * x + b[i]
+    return x
+
+count_misses(mix)
+numbers = np.arange(4, dtype=np.float32)
+f = ti.field(ti.f32, 4)
+f.fill(2)
+stream = make_stream()
+kinds = [
+    lambda: CudaArray(numbers),
+    lambda: CudaArray(numbers, strides=(4,)),
+    lambda: CudaArray(numbers, typestr="=f4", stream=1),
+    lambda: CudaArray(numbers, stream=stream),
+    lambda: Tensor(numbers),
+]
+for turn in range(2):
+    for one in kinds:
+        for other in (*kinds, lambda: numbers, lambda: ti.from_dlpack(Tensor(numbers))):
+            a, b = one(), other()
+            assert mix(a, f, 3.0, b) == 3
+            assert (a.get() == 6 + numbers).all()
+print(len(misses))
+fault(mix, CudaArray(numbers, mask=numbers), f, 3.0, numbers)
+fault(mix, CudaArray(numbers, typestr=">f4"), f, 3.0, numbers)
+constant = CudaArray(numbers)
+constant.changes["data"] = (constant.address, True)
+fault(mix, constant, f, 3.0, numbers)
+print(len(misses), mix.num_instances)
+del a, b, constant
+gc.collect()
+print(Memory.live)
+""",
+    )
+    lines = out.splitlines()
+    assert lines[0] == "1"
+    assert "it has a mask" in lines[1] and "'>f4'" in lines[2]
+    assert "the array for 'a' is read-only" in lines[3]
+    assert lines[4:] == ["3 1", "0"], out
+
+
 def test_arrays_that_cannot_be_arguments(run, run_python):
     out = run(
         run_python,

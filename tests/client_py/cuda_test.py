@@ -113,22 +113,6 @@ print(p[3], q[3], p.to_numpy()[3], q.to_numpy()[2])
     assert out == "[1. 7. 3.] [4. 0. 0.] [1. 7. 3.]\n3.0 4\n3.0\n-5 44 -5 0\n"
 
 
-def test_what_is_not_there_is_named(run):
-    done = run(
-        """
-builder = ti.linalg.SparseMatrixBuilder(4, 4, max_num_triplets=8)
-@ti.kernel
-def f(b: ti.types.sparse_matrix_builder()):
-    for i in range(4):
-        b[i, i] += 1.0
-f(builder)
-""",
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "sparse matrix builders on CUDA are not supported yet" in done.stderr
-
-
 def test_a_driver_that_is_not_there_is_named(run_python):
     done = run_python(START, check=False, KILN_CUDA_DRIVER="/nowhere/libcuda.so.1")
     assert "no CUDA driver (/nowhere/libcuda.so.1)" in done.stderr

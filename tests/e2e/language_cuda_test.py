@@ -32,3 +32,12 @@ def test_section(environment, section):
         if fault is not None:
             wrong[name] = fault
     assert not wrong, "\n".join(f"{name}: {fault}" for name, fault in wrong.items())
+
+
+@pytest.mark.parametrize("section", ["simt", "snodes/activation", "snodes/dynamic_nodes"])
+def test_nothing_races_and_nothing_unwritten_is_read(environment, section, tmp_path):
+    """The emulator's checks of the code of kernels, and of the runtime's own (docs/cuda.md)."""
+    reports = tmp_path / "reports"
+    settings = f"check=race,init;reports={reports}"
+    harness.run_kiln(section, {**environment, "KILN_FAKE_CUDA": settings})
+    assert reports.read_text() == ""

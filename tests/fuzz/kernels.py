@@ -2,6 +2,7 @@
 """Random kernels, run by Kiln and by a direct evaluator, which must agree.
 
     tests/fuzz/kernels.py [--seconds 60] [--seed 0] [--taichi-python PYTHON] [--third OPTIONS]
+    tests/fuzz/kernels.py --cuda           on the emulator of CUDA
     tests/fuzz/kernels.py --show SEED      the program of a seed
     tests/fuzz/kernels.py --again FILE...  kept programs
 

@@ -36,6 +36,16 @@ def test_random_kernels_agree(machine, loose, alone):
     assert hunt.counts["runs"] == 6 * 14
 
 
+def test_random_kernels_agree_on_cuda(tmp_path):
+    machine = hunting.Machine(tmp_path, "random_kernels.batch", cuda=True)
+    lines = []
+    hunt = kernels.Hunt(machine, log=lines.append, size=8)
+    hunt.batch(iter(range(6000, 10**6)), loose=False, alone=True)
+    machine.stop()
+    assert not hunt.failures, "\n".join(lines)
+    assert hunt.counts["runs"] == 6 * 8
+
+
 def test_a_wrong_result_is_detected_and_reduced():
     programs = (kernels.generator.program(seed) for seed in range(4000, 5000))
     text = next(t for t in programs if t.count("\n") < 40 and kernels.expected(t, False))

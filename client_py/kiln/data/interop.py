@@ -48,7 +48,7 @@ class DeviceArray(_native.FieldBase):
             value = value.detach()
         if hasattr(value, "is_contiguous") and not value.is_contiguous():
             raise say.non_contiguous_tensors_are_not()
-        self.stream = _current_stream(value)
+        self.stream = current_stream(value)
         try:
             storage = from_external(value, is_external=True)
         except (BufferError, ValueError) as error:
@@ -108,7 +108,7 @@ def _cuda_typestr(of):
     return f"{'|' if bytes_ == 1 else '<'}{kind}{bytes_}"
 
 
-def _current_stream(value):
+def current_stream(value):
     """The stream whose later work uses the array; 0 if that is the default one."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):

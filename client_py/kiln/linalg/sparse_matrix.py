@@ -234,8 +234,6 @@ class SparseMatrixBuilder(_native.FieldBase):
         storage_format="col_major",
     ):
         runtime.require_init("create a sparse matrix builder")
-        if runtime.cfg.arch == cuda:
-            raise TaichiRuntimeError("sparse matrix builders on CUDA are not supported yet")
         self.dtype = float_dtype(dtype, "a sparse matrix builder")
         _check_format(storage_format)
         self.num_rows, self.num_cols = extents(num_rows, num_cols)
@@ -291,11 +289,23 @@ class SparseMatrixBuilder(_native.FieldBase):
                 f"{inserted} triplets were inserted into {self._title()}, which has room for "
                 f"{self._capacity}: make it with a larger max_num_triplets"
             )
+        if runtime.cfg.arch == cuda:
+            return self._triplets_of_device(inserted)
         word = ctypes.c_int32 if self.dtype is ti_types.f32 else ctypes.c_int64
         address = self._storage.bases[0] + ctypes.sizeof(word)
         words = np.ctypeslib.as_array((word * (3 * inserted)).from_address(address))
         rows, columns, bits = words.reshape(-1, 3).T.copy()
         return rows, columns, bits.view(self.dtype.numpy_name)
+
+    def _triplets_of_device(self, inserted):
+        import numpy as np
+
+        words = np.empty(1 + 3 * self._capacity, self._word.numpy_name)
+        self._copy_to(words)
+        rows, columns, bits = words[1 : 1 + 3 * inserted].reshape(-1, 3).T.copy()
+        # A device inserts in any order: sorted, sums of floats have the same bits each time.
+        order = np.lexsort((bits, columns, rows))
+        return rows[order], columns[order], bits[order].view(self.dtype.numpy_name)
 
     def _get_addr(self):
         return self._get_ndarray_addr()

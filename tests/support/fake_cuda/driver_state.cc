@@ -55,6 +55,8 @@ Settings Settings::Parse(const char* text) {
       settings.check_init = value.find("init") != std::string::npos;
     } else if (name == "reports") {
       settings.reports = value;
+    } else if (name == "ptx") {
+      settings.ptx = value;
     } else if (name == "memory") {
       settings.memory = std::strtoull(value.c_str(), nullptr, 10) << 20;
     } else if (name == "fail_alloc") {
@@ -149,6 +151,14 @@ CUresult DriverState::Load(const char* image, CUcontext context, CUmodule* modul
   if (++modules_ >= settings.fail_image && settings.fail_image > 0) return CUDA_ERROR_INVALID_IMAGE;
   auto loaded = std::make_unique<CUmod_st>();
   loaded->context = context;
+  loaded->program.number = modules_;
+  if (!settings.ptx.empty()) {
+    const std::string path = settings.ptx + "/" + std::to_string(modules_) + ".ptx";
+    if (std::FILE* file = std::fopen(path.c_str(), "we"); file != nullptr) {
+      std::fputs(image, file);
+      std::fclose(file);
+    }
+  }
   PtxModule parsed;
   std::string error;
   const auto place = [&](const PtxVariable& variable, uint64_t* address, uint8_t** host) {

@@ -5,6 +5,7 @@
 //   threads=N         of the host that run a grid's blocks (2)
 //   check=race,init   either or both checks of access_checks.h, which print what they find
 //   reports=PATH      appends that to the file, too
+//   ptx=FOLDER        writes the PTX of each module to FOLDER/NUMBER.ptx
 //   memory=N          MiB of the device's memory (8192)
 //   fail_alloc=N      the N-th allocation of device memory fails, from 1
 //   fail_image=N      all modules from the N-th on are refused with CUDA_ERROR_INVALID_IMAGE
@@ -62,7 +63,7 @@ struct Settings {
   uint32_t seed = 1;
   int threads = 2;
   bool check_races = false, check_init = false;
-  std::string reports;
+  std::string reports, ptx;
   uint64_t memory = uint64_t{8} << 30;  // bytes
   int64_t fail_alloc = 0, fail_image = 0;
   std::string fail_launch;

@@ -118,6 +118,7 @@ struct Global {
 };
 
 struct Program {
+  int64_t number = 0;  // of the modules of the process, from 1
   std::vector<Function> functions;
   std::vector<Global> globals;
   uint64_t shared_bytes = 0;  // of variables of fixed size; those of the launch follow

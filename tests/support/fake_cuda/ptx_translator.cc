@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "tests/support/fake_cuda/operations.h"
@@ -73,6 +74,12 @@ class FunctionTranslator {
     out_->code.push_back(end);
     for (Instruction& in : out_->code) {
       if (in.control == Control::kBranch) in.target = places[in.target];
+    }
+    // The first load of a loop of compare-and-swaps need not be ordered: a wrong value costs a
+    // turn.
+    for (const size_t load : loads_) {
+      Instruction& in = out_->code[load];
+      in.is_ordered |= swapped_.count({in.s[0], in.offset}) != 0;
     }
     for (auto& table : out_->tables) {
       for (int32_t& target : table) target = places[target];
@@ -408,6 +415,7 @@ class FunctionTranslator {
       in.offset = offset + static_cast<int64_t>(n) * bytes;
       in.flags = n == 0 ? align : static_cast<uint32_t>(bytes);
       in.is_ordered = is_ordered;
+      if (load) loads_.push_back(out_->code.size() - 1);
       Finish();
     }
   }
@@ -436,6 +444,7 @@ class FunctionTranslator {
     in.d = d;
     in.offset = offset;
     std::copy(std::begin(sources), std::end(sources), in.s);
+    if (opcode.Has("cas")) swapped_.insert({base, offset});
     Finish();
   }
 
@@ -639,6 +648,8 @@ class FunctionTranslator {
   std::vector<Type> types_;
   int32_t carry_ = 0;
   std::map<std::pair<uint64_t, int>, int32_t> constants_;
+  std::vector<size_t> loads_;                      // places in the code
+  std::set<std::pair<int32_t, int64_t>> swapped_;  // addresses of compare-and-swaps
   std::vector<Widening> widen_;
 };
 

@@ -397,9 +397,10 @@ void Warp::Leave(uint32_t lanes, bool exit) {
 
 std::string Warp::Where(const Instruction& in, int lane) const {
   const uint32_t* at = block_->index;
-  std::string text = "line " + std::to_string(in.line) + " of the PTX, kernel " +
-                     grid_->entry->name + ", block (" + std::to_string(at[0]) + ", " +
-                     std::to_string(at[1]) + ", " + std::to_string(at[2]) + "), thread (";
+  std::string text = "line " + std::to_string(in.line) + " of the PTX of module " +
+                     std::to_string(grid_->program->number) + ", kernel " + grid_->entry->name +
+                     ", block (" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +
+                     std::to_string(at[2]) + "), thread (";
   for (const Special axis : {kTidX, kTidY, kTidZ}) {
     text += std::to_string(specials_[axis][lane]) + (axis == kTidZ ? ")" : ", ");
   }

@@ -85,7 +85,7 @@ class Warp {
   // Ends the wait for a barrier and stores the result of its reduction.
   void Release(int barrier, const Barrier& state);
   int64_t instructions() const { return instructions_; }
-  // "line 7 of kernel f, block (0, 0, 0), thread (3, 0, 0)"
+  // "line 7 of the PTX of module 2, kernel f, block (0, 0, 0), thread (3, 0, 0)"
   std::string Where(const Instruction& in, int lane) const;
 
   // For handlers.

@@ -1,0 +1,176 @@
+#include "client_py/native/external_arrays.h"
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+
+#include "client_cpp/runtime_status.h"
+#include "client_py/native/active_device.h"
+#include "client_py/native/array_view.h"
+#include "client_py/native/dlpack.h"
+#include "client_py/native/field_object.h"
+#include "client_py/native/status_error.h"
+#include "common/language/type.h"
+
+namespace kiln {
+
+namespace py = pybind11;
+
+namespace {
+
+// CUDA's default stream, in which kernels run, as both protocols name it.
+constexpr long kDefaultStream = 1;
+
+// A member of data/interop.py, by which this file and that one agree.
+PyObject* Interop(const char* name) {
+  static PyObject* module = nullptr;
+  if (module == nullptr) module = PyImport_ImportModule("kiln.data.interop");
+  return module == nullptr ? nullptr : PyObject_GetAttrString(module, name);
+}
+
+py::object Steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
+
+// The usual arguments that are no arrays, without a look at their attributes.
+bool IsPlain(PyObject* value) {
+  return value == Py_None || PyLong_Check(value) || PyFloat_Check(value) ||
+         PyUnicode_Check(value) || PyTuple_Check(value) || PyList_Check(value) ||
+         PyType_Check(value);
+}
+
+// The scalar that NumPy's name of a type means ("<f4"), or none.
+Scalar ScalarOfName(const char* name) {
+  for (int number = proto::U1; number < proto::Scalar_ARRAYSIZE; ++number) {
+    const auto scalar = static_cast<Scalar>(number);
+    const int bits = ScalarBits(scalar), bytes = bits < 8 ? 1 : bits / 8;
+    const char kind = IsFloat(scalar) ? 'f' : bits == 1 ? 'b' : IsSignedInt(scalar) ? 'i' : 'u';
+    const std::string own = kind + std::to_string(bytes);
+    if (own == name + 1 && (*name == '<' || *name == '=' || *name == '|')) return scalar;
+  }
+  return proto::SCALAR_NONE;
+}
+
+// Of an entry of `__cuda_array_interface__`, borrowed; null: absent or None.
+PyObject* Entry(PyObject* info, const char* name) {
+  PyObject* entry = PyDict_GetItemString(info, name);
+  return entry == Py_None ? nullptr : entry;
+}
+
+// Of strides in bytes. Axes of one element may have any.
+bool IsCOrdered(PyObject* strides, const std::vector<int64_t>& extents, int64_t bytes) {
+  const auto axes = static_cast<Py_ssize_t>(extents.size());
+  if (!PyTuple_Check(strides) || PyTuple_GET_SIZE(strides) != axes) return false;
+  for (Py_ssize_t a = axes; a-- > 0; bytes *= extents[a]) {
+    const int64_t stride = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, a));
+    if (extents[a] != 1 && stride != bytes) return false;
+  }
+  return true;
+}
+
+// The storage of what `__cuda_array_interface__` says of an array in C order; null for others.
+std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint64_t* stream) {
+  PyObject *shape = Entry(info, "shape"), *type = Entry(info, "typestr"),
+           *data = Entry(info, "data"), *given = Entry(info, "stream");
+  if (shape == nullptr || !PyTuple_Check(shape) || type == nullptr || !PyUnicode_Check(type) ||
+      data == nullptr || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2 ||
+      Entry(info, "mask") != nullptr) {
+    return nullptr;
+  }
+  const char* name = PyUnicode_AsUTF8(type);
+  const Scalar scalar = name == nullptr ? proto::SCALAR_NONE : ScalarOfName(name);
+  if (scalar == proto::SCALAR_NONE) return nullptr;
+  std::vector<int64_t> extents;
+  extents.reserve(PyTuple_GET_SIZE(shape));
+  for (Py_ssize_t a = 0; a < PyTuple_GET_SIZE(shape); ++a) {
+    extents.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, a)));
+  }
+  PyObject* strides = Entry(info, "strides");
+  if (strides != nullptr && !IsCOrdered(strides, extents, ScalarBytes(scalar))) return nullptr;
+  PyObject* pointer = PyTuple_GET_ITEM(data, 0);
+  const uint64_t address = pointer == Py_None ? 0 : PyLong_AsUnsignedLongLong(pointer);
+  const bool is_writable = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) == 0;
+  if (given != nullptr) *stream = PyLong_AsUnsignedLongLong(given);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (given != nullptr) RaiseIfError(ToStatus(ActiveDevice().WaitFor(*stream)));
+  if (*stream == kDefaultStream) *stream = 0;
+  return FromCudaArray(address, static_cast<int>(scalar), extents, is_writable,
+                       py::reinterpret_borrow<py::object>(value), /*element_axes=*/0,
+                       /*is_external=*/true);
+}
+
+// The storage of a tensor that gives a capsule; null for others.
+std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
+  const py::handle tensor(value);
+  const auto device = tensor.attr("__dlpack_device__")().cast<py::tuple>();
+  if (!IsCudaDevice(device[0].cast<int>())) return nullptr;
+  if (py::hasattr(tensor, "detach")) {  // PyTorch's
+    if (tensor.attr("requires_grad").cast<bool>()) return nullptr;
+    const py::object current = Steal(Interop("current_stream"));
+    if (!current) return nullptr;
+    *stream = current(tensor).cast<uint64_t>();
+  }
+  const auto capsule =
+      tensor.attr("__dlpack__")(py::arg("stream") = kDefaultStream).cast<py::capsule>();
+  return FromDlpack(capsule, /*element_axes=*/0, /*is_external=*/true);
+}
+
+}  // namespace
+
+ExternalArrays::~ExternalArrays() {
+  for (PyObject* view : views_) Py_DECREF(view);
+}
+
+// *view is null if the argument is no such array.
+bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
+  *view = nullptr;
+  ArrayView known;
+  if (IsPlain(value) || IsField(value) || ViewArray(value, &known)) return true;
+  const bool gives_capsule =
+      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__dlpack__") != 0;
+  py::object info;
+  if (!gives_capsule) {
+    info = Steal(PyObject_GetAttrString(value, "__cuda_array_interface__"));
+    if (!info) return PyErr_Clear(), true;
+    if (!PyDict_Check(info.ptr())) return false;
+  }
+  uint64_t stream = 0;
+  const std::shared_ptr<FieldStorage> storage =
+      gives_capsule ? OfDlpack(value, &stream) : OfInterface(value, info.ptr(), &stream);
+  if (storage == nullptr) return false;
+  const py::object type = Steal(Interop("DeviceArray")), empty = Steal(PyTuple_New(0));
+  if (!type) return false;
+  auto* const made = reinterpret_cast<PyTypeObject*>(type.ptr());
+  *view = made->tp_new(made, empty.ptr(), nullptr);
+  if (*view == nullptr) return false;
+  views_.push_back(*view);
+  if (stream != 0) streams_.push_back(stream);
+  return BindStorage(*view, py::cast(storage).ptr());
+}
+
+bool ExternalArrays::View(PyObject* const* args, Py_ssize_t count) {
+  args_.assign(args, args + count);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* view = nullptr;
+    bool viewed;
+    try {
+      viewed = ViewOne(args[i], &view);
+    } catch (const std::exception&) {  // a tensor that cannot be taken, or an error of Python's
+      viewed = false;
+    }
+    if (!viewed) return PyErr_Clear(), false;
+    if (view != nullptr) args_[i] = view;
+  }
+  return !views_.empty();
+}
+
+bool ExternalArrays::Release() {
+  for (const uint64_t stream : streams_) {
+    const Result<> done = ActiveDevice().ReleaseTo(stream);
+    if (done.ok()) continue;
+    PyErr_SetString(PyExc_RuntimeError, done.error().text.c_str());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace kiln

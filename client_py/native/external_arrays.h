@@ -1,0 +1,42 @@
+// Arrays of other libraries on the CUDA device, as arguments of a call of a kernel that has an
+// instance: what data/interop.py does, without Python code of Kiln's.
+#ifndef KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
+#define KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace kiln {
+
+// Of one call. Needs the GIL.
+class ExternalArrays {
+ public:
+  ExternalArrays() = default;
+  ~ExternalArrays();
+  ExternalArrays(const ExternalArrays&) = delete;
+  ExternalArrays& operator=(const ExternalArrays&) = delete;
+
+  // Makes a DeviceArray (data/interop.py) for each argument that is an array of another library on
+  // the device, by `__dlpack__` or `__cuda_array_interface__`. Work that its stream has is waited
+  // for, on the device. False, without a Python error, if there is none, or if one has to go
+  // through the Python code: that explains what is wrong, and knows gradients.
+  bool View(PyObject* const* args, Py_ssize_t count);
+  // The arguments, with DeviceArrays in place of the arrays.
+  PyObject* const* args() const { return args_.data(); }
+  // After the launch: work that is given to the arrays' streams later waits for it. False with a
+  // Python error.
+  bool Release();
+
+ private:
+  bool ViewOne(PyObject* value, PyObject** view);
+
+  std::vector<PyObject*> args_;
+  std::vector<PyObject*> views_;  // owned, among args_
+  std::vector<uint64_t> streams_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
