@@ -76,7 +76,7 @@ class Device {
   // Returns when all launches, copies and fills before it are done. What failed of them since the
   // last call fails this one.
   virtual Result<> Synchronize() = 0;
-  // Does not wait. Whoever asks for a point has to Release it.
+  // Does not wait. The caller has to release the point.
   virtual Event Record() = 0;
   virtual void Release(Event /*event*/) {}
   // The time between two points, for the second of which it waits.

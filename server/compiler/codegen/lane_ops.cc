@@ -32,8 +32,7 @@ bool IsCall(mlir::Operation& op) {
 }  // namespace
 
 void LaneEmitter::EmitArithmetic(mlir::Operation& op, Value* mask) {
-  const bool calls = IsCall(op);
-  if (calls) {
+  if (IsCall(op) && !f_.state().target->IsInline(op)) {
     Values operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(VectorFor(v));
     Value* result = CallVector(op, operands, mask);

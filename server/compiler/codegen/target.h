@@ -132,6 +132,10 @@ class Target {
   virtual llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                                   llvm::ArrayRef<llvm::Value*> operands) const = 0;
 
+  // Whether EmitScalar's code for a function of the math library is a few instructions, which take
+  // vectors as well, and no call.
+  virtual bool IsInline(mlir::Operation& /*op*/) const { return false; }
+
   // --- Lanes: iterations that one thread runs in lockstep, in vectors (lane_emitter.h)
   struct Lanes {
     int64_t count = 0;       // elements of 4 bytes in a vector; 0: one iteration at a time

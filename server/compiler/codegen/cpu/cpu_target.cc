@@ -1,10 +1,12 @@
 #include "server/compiler/codegen/cpu/cpu_target.h"
 
 #include <cmath>
+#include <optional>
 
 #include "common/base/status_macros.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/atomics.h"
 #include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/codegen/cpu/link.h"
@@ -60,27 +62,33 @@ Value* CallLibm(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Val
   return CallPure(b, (name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
 }
 
+// The exponent of a power that Power writes out: n + 1/2, under fast_math. nullopt: of another.
+std::optional<double> HalfExponent(math::PowFOp op) {
+  constexpr double kMostFactors = 8;
+  mlir::FloatAttr constant;
+  if (!mlir::matchPattern(op.getRhs(), mlir::m_Constant(&constant)) ||
+      !bitEnumContainsAll(op.getFastmath(), mlir::arith::FastMathFlags::afn)) {
+    return {};
+  }
+  const double exponent = constant.getValueAsDouble(), size = std::fabs(exponent);
+  const double whole = std::floor(size);
+  return size - whole == 0.5 && whole <= kMostFactors ? std::optional(exponent) : std::nullopt;
+}
+
 // x^(n + 1/2) under fast_math is x^n * sqrt(x): a few roundings, where pow takes ten times as long.
 // Here and not in lowering, because the derivative of the square root has a pole at 0.
-Value* Power(llvm::IRBuilderBase& b, Value* x, Value* y) {
-  constexpr double kMostFactors = 8;
-  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(y);
-  if (constant != nullptr && b.getFastMathFlags().approxFunc()) {
-    llvm::APFloat number = constant->getValueAPF();
-    bool exact;
-    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
-    const double size = std::fabs(number.convertToDouble()), whole = std::floor(size);
-    if (size - whole == 0.5 && whole <= kMostFactors) {
-      Value* power = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
-      for (auto left = static_cast<unsigned>(whole); left != 0; left >>= 1) {
-        if ((left & 1) != 0) power = b.CreateFMul(power, x);
-        if (left > 1) x = b.CreateFMul(x, x);
-      }
-      return number.isNegative() ? b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1), power)
-                                 : power;
-    }
+//
+// Other powers are left to the library. exp(y * log(x)) takes a third of its time, but its error
+// grows with the result's exponent, to tens of ulp; what avoids that takes as long as the library.
+Value* Power(llvm::IRBuilderBase& b, math::PowFOp op, Value* x, Value* y) {
+  const std::optional<double> exponent = HalfExponent(op);
+  if (!exponent) return b.CreateBinaryIntrinsic(llvm::Intrinsic::pow, x, y);
+  Value* power = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  for (auto left = static_cast<unsigned>(std::fabs(*exponent)); left != 0; left >>= 1) {
+    if ((left & 1) != 0) power = b.CreateFMul(power, x);
+    if (left > 1) x = b.CreateFMul(x, x);
   }
-  return b.CreateBinaryIntrinsic(llvm::Intrinsic::pow, x, y);
+  return *exponent < 0 ? b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1), power) : power;
 }
 
 }  // namespace
@@ -141,7 +149,7 @@ Value* CpuTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
       .Case([&](math::LogOp) { return b.CreateUnaryIntrinsic(I::log, v[0]); })
       .Case([&](math::Log2Op) { return b.CreateUnaryIntrinsic(I::log2, v[0]); })
       .Case([&](math::Log10Op) { return b.CreateUnaryIntrinsic(I::log10, v[0]); })
-      .Case([&](math::PowFOp) { return Power(b, v[0], v[1]); })
+      .Case([&](math::PowFOp pow) { return Power(b, pow, v[0], v[1]); })
       .Case([&](math::TanOp) { return CallLibm(b, "tan", v); })
       .Case([&](math::AsinOp) { return CallLibm(b, "asin", v); })
       .Case([&](math::AcosOp) { return CallLibm(b, "acos", v); })
@@ -158,6 +166,11 @@ Value* CpuTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
       .Case([&](math::Log1pOp) { return CallLibm(b, "log1p", v); })
       .Case([&](math::ErfOp) { return CallLibm(b, "erf", v); })
       .Default([](mlir::Operation*) -> Value* { return nullptr; });
+}
+
+bool CpuTarget::IsInline(mlir::Operation& op) const {
+  auto pow = llvm::dyn_cast<math::PowFOp>(op);
+  return pow && HalfExponent(pow);
 }
 
 void CpuTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t node, int64_t count,

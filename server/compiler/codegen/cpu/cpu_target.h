@@ -39,6 +39,7 @@ class CpuTarget final : public codegen::Target {
 
   llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                           llvm::ArrayRef<llvm::Value*> operands) const override;
+  bool IsInline(mlir::Operation& op) const override;
 
   Lanes lanes() const override { return machine_->lanes(); }
   std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const override {
