@@ -36,6 +36,8 @@ class Device {
   virtual Target target() const = 0;
   // Which of its kind it is, as other libraries count them.
   virtual int32_t number() const { return 0; }
+  // Bytes of the memory that it has of its own; 0: it uses the host's.
+  virtual uint64_t memory_bytes() { return 0; }
 
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(

@@ -480,6 +480,7 @@ def wait_for(stream: int) -> None:
 def use_device(kind: str, number: int = 0) -> str:
     """ "cpu" or "cuda", and which of the CUDA devices. Returns its target."""
 
+def device_memory_bytes() -> int: ...  # 0: the device uses the host's memory
 def program_folder() -> str:
     """The folder of kilnd; empty: not found."""
 

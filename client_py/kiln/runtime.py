@@ -143,7 +143,8 @@ def tree_budget():
     CPU all trees share it, on CUDA it is that of each tree."""
     global _budget
     limit = cfg.snode_memory_GB
-    if cfg.arch == cuda:
+    if cfg.arch == cuda and not limit:
+        limit = cfg.device_memory_fraction * _native.device_memory_bytes() / 2**30
         limit = limit or cfg.device_memory_GB
     if not limit:
         return None

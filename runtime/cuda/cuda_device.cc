@@ -16,6 +16,13 @@ namespace {
 
 using cuda::Address;
 
+// The first with threads that make progress of their own (sm_75: Turing).
+constexpr uint32_t kOldestArch = 75;
+
+std::string Capability(uint32_t arch) {
+  return std::to_string(arch / 10) + "." + std::to_string(arch % 10);
+}
+
 // So many launches are named when the device fails.
 constexpr size_t kNamedLaunches = 8;
 
@@ -84,6 +91,11 @@ Result<CudaDevice*> CudaDevice::Make(int32_t number) {
   if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, handle);
   if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
   std::unique_ptr<CudaDevice> device(new CudaDevice(driver, number, handle, context));
+  if (device->arch_ < kOldestArch) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 device->name_ + " has compute capability " + Capability(device->arch_) +
+                     "; kernels run on " + Capability(kOldestArch) + " and later"};
+  }
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   code = driver.MemAlloc(&device->idle_reports_, sizeof(KilnCudaReports));
   if (code == cuda::kSuccess) {
@@ -180,6 +192,12 @@ void CudaDevice::Keep(const Result<>& done) {
 Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
     std::string_view payload, KernelInfo info, const std::vector<std::string>& /*directories*/) {
   return LoadCudaKernel(this, payload, std::move(info));
+}
+
+uint64_t CudaDevice::memory_bytes() {
+  size_t free = 0, total = 0;
+  if (Enter().ok()) driver_.MemGetInfo(&free, &total);
+  return total;
 }
 
 Result<std::unique_ptr<Buffer>> CudaDevice::Allocate(uint64_t bytes) {

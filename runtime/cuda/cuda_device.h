@@ -73,6 +73,7 @@ class CudaDevice final : public Device {
   // the last synchronisation.
   Target target() const override { return Target::Cuda(arch_); }
   int32_t number() const override { return number_; }
+  uint64_t memory_bytes() override;
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;

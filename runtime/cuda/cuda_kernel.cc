@@ -353,6 +353,14 @@ Result<cuda::Module> LoadModule(CudaDevice* device, const CudaPayload& payload) 
     }
     code = driver.ModuleLoadData(&module, ptx.c_str());
   }
+  if (code == cuda::kUnsupportedPtxVersion) {
+    int version = 0;
+    driver.DriverGetVersion(&version);
+    return Error{ErrorCode::kFailedPrecondition,
+                 "the CUDA driver, which has CUDA " + std::to_string(version / 1000) + "." +
+                     std::to_string(version % 1000 / 10) +
+                     ", is too old for the kernel's code: it needs CUDA 11.8 (R520)"};
+  }
   if (code != cuda::kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the kernel's code");
   }

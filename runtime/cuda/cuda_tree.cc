@@ -207,9 +207,16 @@ Result<> CudaTree::Allocate(uint64_t limit) {
                  "the root of the fields takes " + std::to_string(shape_.root_bytes()) +
                      " bytes; the limit is " + std::to_string(limit) + " bytes"};
   }
-  const uint64_t bytes = fixed + std::min(WorstArena(shape_), limit - fixed);
-  Result<std::unique_ptr<Buffer>> memory = device_->Allocate(bytes);
+  uint64_t arena = std::min(WorstArena(shape_), limit - fixed);
+  Result<std::unique_ptr<Buffer>> memory = device_->Allocate(fixed + arena);
+  // What the program needs may be far less than it may need.
+  while (!memory.ok() && memory.error().code == ErrorCode::kResourceExhausted &&
+         arena / 2 >= kLeastArena) {
+    arena /= 2;
+    memory = device_->Allocate(fixed + arena);
+  }
   if (!memory.ok()) return memory.error();
+  const uint64_t bytes = fixed + arena;
   buffer_ = std::make_shared<RootOfBuffer>(*std::move(memory), shape_.root_bytes());
   // Parents first, whatever their numbers.
   std::vector<int> open = {0}, parent(shape_.size(), 0), holder(shape_.size(), 0);

@@ -5,8 +5,9 @@
 // pages that it touches, follows the device's pointers in them, and takes cells from the same
 // pools, between launches.
 //
-// A tree has all of its memory from the start: as much as all of its cells and lists can take, but
-// no more than its budget. An activation without memory fails: the next launch or synchronisation
+// A tree has all of its memory from the start, because a kernel cannot get more: as much as all of
+// its cells and lists can take, but no more than its budget, and on a device that has less, a half
+// or quarter or so of that. An activation without memory fails: the next launch or synchronisation
 // says so.
 #ifndef KILN_RUNTIME_CUDA_CUDA_TREE_H_
 #define KILN_RUNTIME_CUDA_CUDA_TREE_H_

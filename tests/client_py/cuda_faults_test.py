@@ -95,7 +95,7 @@ up(small)
 print(small.to_numpy().sum(), b.sum())
 
 tree = ti.field(ti.f32, name="sparse")
-ti.root.pointer(ti.ij, 1 << 10).dense(ti.ij, 1 << 6).place(tree)
+ti.root.pointer(ti.ij, 1 << 12).dense(ti.ij, 1 << 6).place(tree)
 fault(lambda: tree[0, 0])
 up(x)
 assert x[0] == 6
@@ -123,6 +123,51 @@ for turn in range(20):
     assert "field 'sparse'" in lines[5] and "cannot allocate" in lines[5]
     assert "41943040 bytes (40 MiB)" in lines[6]
     assert len(lines) == 7, out
+
+
+TREE = """
+x = ti.field(ti.f32, name="x")
+block = ti.root.pointer(ti.i, 1 << 12)
+block.dense(ti.i, 1 << 12).place(x)  # 16 KiB a cell, 64 MiB in all
+
+@ti.kernel
+def fill(cells: ti.i32):
+    for i in range(cells):
+        x[i << 12] = i
+
+@ti.kernel
+def total() -> ti.f64:
+    s = 0.0
+    for i in x:
+        s += x[i]
+    return s
+
+fill(CELLS)
+print(total())
+fault(lambda: (fill(1 << 12), ti.sync()))
+seen = sum(x[i << 12] == i for i in range(CELLS))
+print(seen, x[5])
+y = ti.field(ti.f32, shape=8)
+up(y)
+print(y[1])
+"""
+
+
+@pytest.mark.parametrize(
+    "settings, options, cells",
+    [
+        ("memory=40", "", 1000),
+        ("memory=4096", "device_memory_GB=0.03", 1000),
+        ("memory=4096", "device_memory_fraction=0.008", 1500),
+    ],
+)
+def test_trees_with_too_little_memory(run, settings, options, cells):
+    """They have what the device and the options give, and say when that is over."""
+    program = TREE.replace("CELLS", str(cells))
+    out = run(program, settings, init=f"ti.init(arch=ti.cuda, {options})\n").splitlines()
+    assert out[0] == str(float(sum(range(cells))))
+    assert "out of memory: cannot activate another cell of SNode" in out[1] and "with x" in out[1]
+    assert out[2:] == [f"{cells} 0.0", "1.0"], out
 
 
 def test_memory_that_fails_once(run):
@@ -166,6 +211,24 @@ def test_code_that_the_driver_refuses(run):
     done = run("x = ti.field(ti.f32, 4)\nup(x)\n", "fail_image=1", check=False)
     assert done.returncode != 0
     assert "does not load the kernel's code: CUDA_ERROR_INVALID_IMAGE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ("driver=11040", "which has CUDA 11.4, is too old for the kernel's code: it needs CUDA 11"),
+        ("arch=61", "Kiln PTX emulator has compute capability 6.1; kernels run on 7.5 and later"),
+        ("no_device", "no CUDA-capable device is detected"),
+        ("driver=11080;arch=75", ""),
+        ("arch=121", ""),
+    ],
+)
+def test_old_drivers_and_other_devices(run, settings, text):
+    done = run("x = ti.field(ti.f32, 4)\nup(x)\nprint(x[1])\n", settings, check=False)
+    if text:
+        assert done.returncode != 0 and text in done.stderr
+    else:
+        assert done.stdout == "1.0\n", done.stderr
 
 
 def test_an_illegal_address_names_the_kernel(run):

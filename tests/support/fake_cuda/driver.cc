@@ -128,7 +128,7 @@ CUresult AllocateHost(Call& call, void** at, size_t bytes) {
   return *at == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : Register(call, *at, bytes);
 }
 
-int Attribute(int attribute) {
+int Attribute(int attribute, int arch) {
   switch (attribute) {
     case 1:  // threads of a block
     case 2:
@@ -165,9 +165,9 @@ int Attribute(int attribute) {
     case 95:  // cooperative launches
       return 1;
     case 75:
-      return 9;
+      return arch / 10;
     case 76:
-      return 0;
+      return arch % 10;
     case 81:  // shared memory of a multiprocessor
       return 228 << 10;
     case 97:
@@ -299,7 +299,7 @@ KILN_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
 KILN_CALL cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   KILN_BEGIN("cuDeviceGetAttribute", kInit);
   if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
-  *value = Attribute(static_cast<int>(attribute));
+  *value = Attribute(static_cast<int>(attribute), call.state.settings.arch);
   return CUDA_SUCCESS;
 }
 
@@ -584,7 +584,7 @@ KILN_CALL cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunct
       break;
     case 5:
     case 6:
-      *value = 90;
+      *value = call.state.settings.arch;
       break;
     case 8:
       *value = function->most_dynamic_shared;

@@ -71,6 +71,8 @@ Settings Settings::Parse(const char* text) {
       settings.devices = std::max(1, std::atoi(value.c_str()));
     } else if (name == "driver") {
       settings.driver = std::atoi(value.c_str());
+    } else if (name == "arch") {
+      settings.arch = std::atoi(value.c_str());
     } else if (name == "log") {
       settings.log = value;
     } else if (!name.empty()) {
@@ -82,6 +84,16 @@ Settings Settings::Parse(const char* text) {
 }
 
 namespace {
+
+// Versions of PTX times 10. CUDA 11.8 has 7.8, CUDA 12.3 has 8.3, and so on.
+int NewestPtx(int driver) { return driver / 1000 * 10 - 40 + driver % 1000 / 10; }
+int PtxVersionOf(const char* image) {
+  const char* found = std::strstr(image, ".version ");
+  int major = 0, minor = 0;
+  if (found != nullptr)
+    std::sscanf(found, ".version %d.%d", &major, &minor);  // NOLINT(cert-err34-c)
+  return major * 10 + minor;
+}
 
 // The devices that CUDA_VISIBLE_DEVICES lists, up to the first that there is not; null: all.
 std::vector<int> VisibleDevices(const char* list, int devices) {
@@ -149,6 +161,7 @@ Stream* DriverState::StreamOf(CUstream handle) {
 CUresult DriverState::Load(const char* image, CUcontext context, CUmodule* module) {
   if (IsBinary(image)) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (++modules_ >= settings.fail_image && settings.fail_image > 0) return CUDA_ERROR_INVALID_IMAGE;
+  if (NewestPtx(settings.driver) < PtxVersionOf(image)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   auto loaded = std::make_unique<CUmod_st>();
   loaded->context = context;
   loaded->program.number = modules_;

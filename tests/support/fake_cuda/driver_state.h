@@ -13,7 +13,9 @@
 //                     with CUDA_ERROR_ILLEGAL_ADDRESS
 //   no_device         there is a driver, but no device
 //   devices=N         devices (1)
-//   driver=N          the version that cuDriverGetVersion gives (13000)
+//   driver=N          the version that cuDriverGetVersion gives (13000): an older one refuses newer
+//                     PTX
+//   arch=N            the devices' compute capability (90)
 //   log=PATH          appends the name of each call to the file, one a line
 // CUDA_VISIBLE_DEVICES chooses among the devices, as for NVIDIA's driver. They share one memory and
 // one legacy default stream.
@@ -69,7 +71,7 @@ struct Settings {
   std::string fail_launch;
   bool no_device = false;
   int devices = 1;
-  int driver = 13000;
+  int driver = 13000, arch = 90;
   std::string log;
 
   static Settings Parse(const char* text);  // null: none
