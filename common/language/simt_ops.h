@@ -46,6 +46,10 @@ inline constexpr SimtFacts kSimtOps[] = {
     {"warp.sync", proto::SCALAR_NONE, 1, {proto::U32}},
 };
 
+// Bytes of the arrays that the threads of a block share: what all devices have without a launch
+// that asks for more.
+inline constexpr int64_t kMostSharedBytes = int64_t{48} << 10;
+
 inline constexpr uint64_t kNumSimtOps = sizeof kSimtOps / sizeof *kSimtOps;
 
 }  // namespace kiln

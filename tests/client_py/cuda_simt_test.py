@@ -323,6 +323,100 @@ print("ok")
     assert out == "ok\n"
 
 
+def test_where_threads_cannot_work_together(run):
+    """The operation is refused at its line, in a function with the lines of the calls."""
+    out = run("""
+x = ti.field(ti.i32)
+ti.root.pointer(ti.i, 4).dense(ti.i, 8).place(x)
+
+@ti.real_func
+def synced() -> ti.i32:
+    return block.sync_count_nonzero(1)
+
+@ti.real_func
+def outer() -> ti.i32:
+    return synced() + 1
+
+@ti.real_func
+def voted() -> ti.i32:
+    return warp.ballot(1)
+
+@ti.kernel
+def sparse():
+    for i in x:
+        x[i] = block.thread_idx()
+
+@ti.kernel
+def sparse_by_function():
+    for i in x:
+        x[i] = outer()
+
+@ti.kernel
+def serial_by_function() -> ti.i32:
+    return voted()
+
+@ti.kernel
+def one_thread():
+    ti.loop_config(serialize=True)
+    for i in range(4):
+        voted()
+
+@ti.kernel
+def dense(out: ti.types.ndarray()):
+    ti.loop_config(block_dim=32)
+    for i in range(32):
+        out[i] = outer() + voted()
+
+for kernel in sparse, sparse_by_function, serial_by_function, one_thread:
+    try:
+        kernel()
+    except ti.TaichiCompilationError as error:
+        print(error)
+out = np.zeros(32, np.int32)
+dense(out)
+print(out[0], out[31])
+""")
+    sparse = "in a loop over sparse SNodes: the threads of a block do not all have an active cell"
+    alone = "ti.simt.warp.ballot outside of a parallel loop: one thread alone is no warp"
+    call = "in a function that is called here"
+    # Each message follows its line, with the name of the function or kernel and a caret.
+    wanted = [
+        ("sparse:", "block.thread_idx()", f"ti.simt.block.thread_idx {sparse}"),
+        ("synced:", "count_nonzero(1)", f"ti.simt.block.sync_count_nonzero {sparse}"),
+        ("outer:", "synced() + 1", call),
+        ("sparse_by_function:", "outer()", call),
+        ("voted:", "warp.ballot(1)", alone),
+        ("serial_by_function:", "voted()", call),
+        ("voted:", "warp.ballot(1)", alone),
+        ("one_thread:", "voted()", call),
+    ]
+    lines = [line for line in out.splitlines() if line]
+    for number, (place, code, message) in enumerate(wanted):
+        where, text, caret, what = lines[4 * number : 4 * number + 4]
+        assert where.startswith("File") and where.endswith(place), out
+        assert text.endswith(code) and set(caret.strip()) == {"^"} and what == message, out
+    assert lines[4 * len(wanted) :] == ["32 32"], out  # the same functions in a dense loop
+
+
+def test_a_sum_beside_votes(run):
+    """Threads that have no iteration left do not wait in the sum for those that vote."""
+    out = run("""
+@ti.kernel
+def votes(a: ti.types.ndarray()) -> ti.i32:
+    s = 0
+    ti.loop_config(block_dim=64)
+    for i in range(a.shape[0]):
+        s += warp.any_nonzero(ALL, a[i]) + block.sync_any_nonzero(a[i])
+    return s
+
+for n in 64, 96, 64 * 5000 + 32:
+    a = np.ones(n, np.int32)
+    assert votes(a) == 2 * n, (n, votes(a))
+print("ok")
+""")
+    assert out == "ok\n"
+
+
 def test_mistakes(run):
     out = run("""
 @ti.kernel

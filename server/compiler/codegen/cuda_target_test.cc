@@ -303,14 +303,6 @@ TEST(CudaTargetTest, OperationsOfThreadsAreInstructions) {
   EXPECT_THAT(made->ptx, Not(HasSubstr(".local")));
 }
 
-TEST(CudaTargetTest, SharedArraysFitABlock) {
-  const auto made = Compile(Kernel("i32", Range("i32", R"(
-      %pad = kiln.shared_array 16384 : !kiln.addr<i32>
-      kiln.store %v, %pad : !kiln.addr<i32>)")),
-                            Target::Cuda(90));
-  EXPECT_THAT(made.status().ToString(), HasSubstr("65536 bytes of shared arrays in a loop"));
-}
-
 TEST(CudaTargetTest, ASumEndsWithOneAtomicOfEachBlock) {
   const auto made = Compile(Sums("f32", "0.0", "f"), Target::CudaPtx(75));
   ASSERT_TRUE(made.ok()) << made.status();
@@ -319,6 +311,19 @@ TEST(CudaTargetTest, ASumEndsWithOneAtomicOfEachBlock) {
   const size_t first = made->ptx.find("atom.global.add.f32");
   EXPECT_NE(first, std::string::npos) << made->ptx;
   EXPECT_EQ(made->ptx.find("atom.global.add.f32", first + 1), std::string::npos);
+}
+
+// Those that have left the loop would wait in a shuffle for those that vote in it.
+TEST(CudaTargetTest, ASumBesideOperationsOfThreadsIsOneOfEachThread) {
+  std::string text = Sums("i32", "0", "i");
+  const std::string sum = "%s = arith.addi %x, %v";
+  text.replace(text.find(sum), sum.size(),
+               "%y = kiln.simt \"warp.ballot\"(%v) : (i32) -> i32\n%s = arith.addi %x, %y");
+  const auto made = Compile(text, Target::CudaPtx(75));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(made->ptx, HasSubstr("vote.sync.ballot"));
+  EXPECT_THAT(made->ptx, Not(HasSubstr("shfl.sync")));
+  EXPECT_THAT(made->ptx, Not(HasSubstr("bar.sync")));
 }
 
 TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {

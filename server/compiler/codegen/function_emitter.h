@@ -111,7 +111,6 @@ class FunctionEmitter {
   // Makes a stream if `body`, of task number `task`, draws random numbers. Each iteration then
   // calls StartRandom with its index.
   void DrawFor(int task, mlir::Region& body);
-  bool parallel() const { return parallel_; }
   bool draws() const { return random_ != nullptr; }
   void StartRandom(llvm::Value* index);
   // The number of the iteration, by the last StartRandom; null in functions, and before.

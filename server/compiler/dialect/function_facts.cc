@@ -27,6 +27,36 @@ unsigned BitsOf(mlir::Operation* op) {
   return bits;
 }
 
+class CalledWalker {
+ public:
+  CalledWalker(ir::KernelOp kernel, VisitCalled visit) : visit_(visit) {
+    for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
+      pending_.try_emplace(function.getNumber(), function);
+    }
+  }
+
+  mlir::WalkResult Walk(mlir::Operation* root) {
+    return root->walk([&](mlir::Operation* op) {
+      if (visit_(op, calls_).wasInterrupted()) return mlir::WalkResult::interrupt();
+      auto call = llvm::dyn_cast<ir::CallOp>(op);
+      if (!call) return mlir::WalkResult::advance();
+      const auto callee = pending_.find(call.getCallee());
+      if (callee == pending_.end()) return mlir::WalkResult::advance();
+      ir::FunctionOp function = callee->second;
+      pending_.erase(callee);
+      calls_.push_back(call);
+      const mlir::WalkResult result = Walk(function);
+      calls_.pop_back();
+      return result;
+    });
+  }
+
+ private:
+  VisitCalled visit_;
+  llvm::DenseMap<uint64_t, ir::FunctionOp> pending_;  // functions that were not visited yet
+  llvm::SmallVector<ir::CallOp> calls_;
+};
+
 }  // namespace
 
 FunctionFacts::FunctionFacts(ir::KernelOp kernel) {
@@ -77,6 +107,18 @@ bool FunctionFacts::Any(mlir::Region& region, unsigned effects) const {
                                           : mlir::WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+mlir::WalkResult WalkCalled(ir::KernelOp kernel, mlir::Operation* task, VisitCalled visit) {
+  return CalledWalker(kernel, visit).Walk(task);
+}
+
+bool WorksTogether(ir::KernelOp kernel, mlir::Operation* task) {
+  const auto found = WalkCalled(kernel, task, [](mlir::Operation* op, llvm::ArrayRef<ir::CallOp>) {
+    return llvm::isa<ir::SimtOp, ir::SharedArrayOp>(op) ? mlir::WalkResult::interrupt()
+                                                        : mlir::WalkResult::advance();
+  });
+  return found.wasInterrupted();
 }
 
 }  // namespace kiln

@@ -26,6 +26,16 @@ class FunctionFacts {
   std::vector<unsigned> facts_;  // bits of Effect, by function number
 };
 
+// Visits the ops of `task` and of the functions that it calls, each function once, until `visit`
+// interrupts. `calls` have led to the op, outermost first.
+using VisitCalled =
+    llvm::function_ref<mlir::WalkResult(mlir::Operation* op, llvm::ArrayRef<ir::CallOp> calls)>;
+mlir::WalkResult WalkCalled(ir::KernelOp kernel, mlir::Operation* task, VisitCalled visit);
+
+// Whether the threads of a GPU work together in a task or in the functions that it calls: kiln.simt
+// or kiln.shared_array.
+bool WorksTogether(ir::KernelOp kernel, mlir::Operation* task);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_FUNCTION_FACTS_H_

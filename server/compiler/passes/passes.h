@@ -18,6 +18,7 @@ std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 // Structured to offloaded.
 std::unique_ptr<mlir::Pass> CreateOffloadPass();
 // Offloaded level.
+std::unique_ptr<mlir::Pass> CreateCheckSimtPass();
 std::unique_ptr<mlir::Pass> CreateNarrowBoundsPass();
 std::unique_ptr<mlir::Pass> CreateReducePass();
 std::unique_ptr<mlir::Pass> CreateReductionFormPass();

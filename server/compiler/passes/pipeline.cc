@@ -51,6 +51,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
       {"offload", CreateOffloadPass},
+      // Changes nothing. Before passes that may leave out what it would refuse.
+      {"check-simt", CreateCheckSimtPass},
       // Before `reduce`: a reduction without its guard is one of each iteration.
       {"narrow-bounds", CreateNarrowBoundsPass},
       {"canonicalize", mlir::createCanonicalizerPass},

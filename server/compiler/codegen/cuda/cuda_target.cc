@@ -122,23 +122,11 @@ Value* CudaTarget::LaunchFieldIn(FunctionEmitter& f, LaunchField field) const {
 
 void CudaTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
                                proto::Task* task) const {
-  if (SharedBytes(op) > kMostSharedBytes && state->unsupported.empty()) {
-    state->unsupported = absl::StrCat(
-        SharedBytes(op), " bytes of shared arrays in a loop (at most ", kMostSharedBytes, ")");
-  }
   cuda::EmitRangeTask(state, op, number, task);
 }
 
 void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                                 proto::Task* task) const {
-  // Threads at inactive cells come to no barrier.
-  const auto found = op->walk([](mlir::Operation* inner) {
-    return llvm::isa<ir::SimtOp, ir::SharedArrayOp>(inner) ? mlir::WalkResult::interrupt()
-                                                           : mlir::WalkResult::advance();
-  });
-  if (found.wasInterrupted() && state->unsupported.empty()) {
-    state->unsupported = "ti.simt in a loop over sparse SNodes on CUDA";
-  }
   cuda::EmitStructTask(state, op, number, task);
 }
 
@@ -180,10 +168,6 @@ Value* CudaTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
 
 bool CudaTarget::EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<Value*> operands,
                           Value** result) const {
-  // One thread alone has no warp to vote with.
-  if (!f.parallel() && name.starts_with("warp.") && f.state().unsupported.empty()) {
-    f.state().unsupported = absl::StrCat("ti.simt.", name.str(), " outside of a parallel loop");
-  }
   return cuda::EmitSimt(f, name, operands, result);
 }
 

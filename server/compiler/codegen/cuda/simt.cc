@@ -107,14 +107,6 @@ Value* AllocateShared(KernelState* state, llvm::Type* type, int64_t count) {
                                               llvm::PointerType::get(array->getContext(), 0));
 }
 
-int64_t SharedBytes(mlir::Operation* task) {
-  int64_t bytes = 0;
-  task->walk([&](ir::SharedArrayOp array) {
-    bytes += array.getCount() * Bytes(array.getType().getPointee());
-  });
-  return bytes;
-}
-
 void MarkConvergent(llvm::Module& module) {
   const bool is_needed = llvm::any_of(
       module, [](const llvm::Function& f) { return f.isIntrinsic() && f.isConvergent(); });

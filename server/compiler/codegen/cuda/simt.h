@@ -13,11 +13,6 @@ bool EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<llvm::Val
               llvm::Value** result);
 llvm::Value* AllocateShared(KernelState* state, llvm::Type* type, int64_t count);
 
-// The bytes of a task's shared arrays.
-int64_t SharedBytes(mlir::Operation* task);
-// What all devices have without a launch that asks for more.
-inline constexpr int64_t kMostSharedBytes = int64_t{48} << 10;
-
 // Before optimisation: all threads of a block or warp have to come to a barrier, vote or shuffle
 // together. So passes must not move the calls of functions with one into branches, either.
 void MarkConvergent(llvm::Module& module);

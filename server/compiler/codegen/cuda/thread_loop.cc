@@ -3,7 +3,6 @@
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "server/compiler/codegen/cuda/block_reduce.h"
-#include "server/compiler/codegen/cuda/simt.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln::cuda {
@@ -101,8 +100,9 @@ void EmitThreadLoop(FunctionEmitter& f, ir::RangeTaskOp task, Value* total,
   b.SetInsertPoint(exit);
   if (accumulators.empty()) return f.Finish();
   llvm::SmallVector<Value*, 4> totals(accumulators.begin(), accumulators.end());
-  // Shared arrays of the program may leave no room for partial sums.
-  const auto kinds = SharedBytes(task) == 0 ? CombiningKinds(task) : std::nullopt;
+  // Where the program's own threads wait for each other, those that have left the loop must not
+  // wait here for those that have not.
+  const auto kinds = WorksTogether(f.state().kernel, task) ? std::nullopt : CombiningKinds(task);
   if (kinds && IsParallel(task) && BlockOf(task) % kWarp == 0 &&
       llvm::pred_empty(f.return_block())) {
     totals = EmitBlockReduction(f, task, *kinds, accumulators);
