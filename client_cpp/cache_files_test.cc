@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client_cpp/disk_tier.h"
+#include "common/artifact/cuda_payload.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/target_proto.h"
 #include "gtest/gtest.h"
@@ -47,7 +48,9 @@ class CacheFilesTest : public testing::Test {
     info.set_kernel(absl::StrCat("kernel", number));
     *info.mutable_target() = target;
     const Key digest(Sha256Of(absl::StrCat(number)));
-    std::string bytes = EncodeEntry(digest, std::string(size, 'x'), info);
+    const std::string payload =
+        target.has_cuda() ? PackCudaPayload("", "ptx") : std::string(size, 'x');
+    std::string bytes = EncodeEntry(digest, payload, info);
     if (key != nullptr) SignEntry(*key, &bytes);
     EXPECT_TRUE(WriteEntryFile(*from_, PlaceOf(digest), bytes).ok());
     return from_->EntryPath(PlaceOf(digest));

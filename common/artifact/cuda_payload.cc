@@ -2,7 +2,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
+
+#include "common/artifact/cubin.h"
 
 namespace kiln {
 namespace {
@@ -70,6 +73,31 @@ std::string CudaPtxText(const CudaPayload& payload, std::string* text) {
                                  reinterpret_cast<const Bytef*>(payload.ptx.data()), &used);
   const bool whole = bytes == payload.ptx_plain_bytes && used == payload.ptx.size();
   return result == Z_OK && whole ? "" : "its PTX cannot be uncompressed";
+}
+
+std::string CheckCudaPayload(std::string_view payload, Target target, CudaPayload* out) {
+  std::string problem = UnpackCudaPayload(payload, out);
+  if (!problem.empty() || out->cubin.empty()) return problem;
+  if (target.ptx_only()) return "machine code in an entry for " + target.text();
+  return CheckCubin(out->cubin, target.level());
+}
+
+std::string CheckCudaPtx(const CudaPayload& payload, Target target) {
+  std::string text;
+  std::string problem = CudaPtxText(payload, &text);
+  if (!problem.empty()) return problem;
+  const bool is_text = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
+  });
+  if (!is_text) return "its PTX is no text";
+  // The level is the rest of one line of its head.
+  constexpr std::string_view kLine = "\n.target sm_";
+  const size_t at = text.find(kLine);
+  const std::string wanted = std::to_string(target.virtual_arch()) + "\n";
+  if (at == std::string::npos || text.compare(at + kLine.size(), wanted.size(), wanted) != 0) {
+    return "its PTX is not for compute_" + std::to_string(target.virtual_arch());
+  }
+  return "";
 }
 
 }  // namespace kiln

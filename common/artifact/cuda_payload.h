@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/artifact/target.h"
+
 namespace kiln {
 
 struct CudaPayload {
@@ -25,6 +27,13 @@ std::string PackCudaPayload(std::string_view cubin, std::string_view ptx);
 // Reads what PackCudaPayload returns. For other bytes it returns what is wrong with them, and
 // otherwise "". `out` refers to `payload`.
 std::string UnpackCudaPayload(std::string_view payload, CudaPayload* out);
+
+// The same, and what is wrong with the cubin of code for `target`, a CUDA device (cubin.h). The PTX
+// stays compressed.
+std::string CheckCudaPayload(std::string_view payload, Target target, CudaPayload* out);
+
+// What is wrong with the PTX of code for `target`: it is text, and for the target's level.
+std::string CheckCudaPtx(const CudaPayload& payload, Target target);
 
 // The PTX as text. Like UnpackCudaPayload, returns what is wrong.
 std::string CudaPtxText(const CudaPayload& payload, std::string* text);

@@ -1,6 +1,8 @@
 #include "common/artifact/entry.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/cuda_payload.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "common/base/deterministic.h"
 
@@ -28,6 +30,14 @@ absl::Status Bad(const Parts&... parts) {
 // The checksum covers the signer block, so that a damaged signature is detected without keys.
 Digest Checksum(const Digest& content, absl::string_view signer_block) {
   return Sha256().Update(content.view()).Update(signer_block).Finish();
+}
+
+// What is wrong with code for another device than CPUs, without its text; "" for all other code.
+std::string CheckDeviceCode(const EntryView& entry, CudaPayload* cuda) {
+  if (!entry.info.target().has_cuda()) return "";
+  const Target target = TargetOf(entry.info.target());
+  if (target.empty()) return "for levels that do not belong together";
+  return CheckCudaPayload({entry.payload.data(), entry.payload.size()}, target, cuda);
 }
 
 std::string SignedText(const Digest& content) {
@@ -108,7 +118,19 @@ absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expect
   if (view.info.target().runtime_abi() != GetU64(trailer + kAbiAt)) {
     return Bad("runtime ABI differs between trailer and artifact info");
   }
+  CudaPayload cuda;
+  const std::string problem = CheckDeviceCode(view, &cuda);
+  if (!problem.empty()) return Bad("CUDA code: ", problem);
   return view;
+}
+
+absl::Status CheckText(const EntryView& entry) {
+  CudaPayload cuda;
+  std::string problem = CheckDeviceCode(entry, &cuda);
+  if (problem.empty() && entry.info.target().has_cuda()) {
+    problem = CheckCudaPtx(cuda, TargetOf(entry.info.target()));
+  }
+  return problem.empty() ? absl::OkStatus() : Bad("CUDA code: ", problem);
 }
 
 void SignEntry(const SigningKey& key, std::string* bytes) {

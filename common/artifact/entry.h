@@ -43,7 +43,7 @@ inline constexpr size_t kMaxEntrySize = size_t{256} << 20;
 
 // A checked view into the bytes of an entry, which it does not own.
 struct EntryView {
-  absl::string_view payload;  // the .so
+  absl::string_view payload;  // the .so, or what cuda_payload.h describes
   proto::ArtifactInfo info;
   Key key;
   Digest content;  // the digest that a signature covers
@@ -67,9 +67,13 @@ struct EntryTrailer {
 absl::StatusOr<EntryTrailer> ReadTrailer(absl::string_view trailer);
 
 // Checks and parses `bytes`. With `expected`, also that it is the entry of that key. Any doubt
-// (sizes, magic, version, checksum, unparsable info) is DataLoss with the reason; never reads
-// outside `bytes`.
+// (sizes, magic, version, checksum, unparsable info, a cubin of another form or device than the
+// info's target) is DataLoss with the reason; never reads outside `bytes`.
 absl::StatusOr<EntryView> DecodeEntry(absl::string_view bytes, const Key* expected = nullptr);
+
+// Of a whole entry for CUDA: DataLoss if its PTX is no text, or for another level than its target.
+// For entries from outside, because uncompressing takes longer than all that DecodeEntry does.
+absl::Status CheckText(const EntryView& entry);
 
 // Signs the whole entry `bytes` in place, replacing any signature. Requires: DecodeEntry accepts
 // them.

@@ -1,5 +1,7 @@
 #include "common/artifact/entry.h"
 
+#include "common/artifact/cuda_payload.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
 #include "gtest/gtest.h"
 
@@ -47,6 +49,30 @@ TEST(Entry, EmptyPayload) {
   const std::string bytes = EncodeEntry(kKey, "", {});
   EXPECT_EQ(bytes.size(), kTrailerSize);
   EXPECT_TRUE(DecodeEntry(bytes).ok());
+}
+
+// Of code for CUDA, the form is checked as well: it may be whole and of no use.
+TEST(Entry, CodeForCudaIsOfItsTarget) {
+  proto::ArtifactInfo info;
+  const auto problem = [&](const std::string& payload) {
+    const std::string bytes = EncodeEntry(kKey, payload, info);
+    const auto view = DecodeEntry(bytes);
+    const absl::Status status = view.ok() ? CheckText(*view) : view.status();
+    EXPECT_TRUE(status.ok() || absl::IsDataLoss(status)) << status;
+    return std::string(status.message());
+  };
+  constexpr char kPtx[] = "//\n.target sm_80\n";
+  SetTarget(Target::CudaPtx(80), info.mutable_target());
+  EXPECT_EQ(problem(PackCudaPayload("", kPtx)), "");
+  EXPECT_EQ(problem("text"), "cache entry: CUDA code: shorter than the header of CUDA code");
+  EXPECT_EQ(problem(PackCudaPayload("", "text")),
+            "cache entry: CUDA code: its PTX is not for compute_80");
+  SetTarget(Target::Cuda(80), info.mutable_target());
+  EXPECT_EQ(problem(PackCudaPayload("text", kPtx)),
+            "cache entry: CUDA code: its machine code is no ELF file");
+  info.mutable_target()->mutable_cuda()->set_virtual_arch(75);
+  EXPECT_EQ(problem(PackCudaPayload("", kPtx)),
+            "cache entry: CUDA code: for levels that do not belong together");
 }
 
 TEST(Entry, OtherKeyIsRefused) {

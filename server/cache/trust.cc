@@ -38,6 +38,10 @@ const char* Trust::NameOf(Outcome outcome) {
 absl::StatusOr<EntryPtr> Trust::Admit(const Place& place, std::string bytes,
                                       absl::string_view source, const TrustedKeys& caller) {
   absl::StatusOr<EntryView> view = DecodeEntry(bytes);
+  if (view.ok()) {
+    const absl::Status text = CheckText(*view);
+    if (!text.ok()) view = text;
+  }
   const KeyId signer = view.ok() ? view->signer : 0;
   // Checks the signer before EntryAt, which takes the bytes that `view` refers to.
   absl::Status trusted = absl::OkStatus();

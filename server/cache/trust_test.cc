@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/cuda_payload.h"
 #include "common/artifact/entry.h"
+#include "common/artifact/target_proto.h"
 #include "gtest/gtest.h"
 #include "server/cache/test_entry.h"
 
@@ -146,6 +148,22 @@ TEST_F(TrustTest, BadKeyFilesAreNamed) {
   chmod(options_.signing_key_file.c_str(), 0644);
   status = Trust().Load(options_);
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+}
+
+TEST_F(TrustTest, RefusesCodeForAnotherDeviceThanItSays) {
+  options_.accept_unsigned = true;
+  Trust trust;
+  ASSERT_TRUE(trust.Load(options_).ok());
+  proto::ArtifactInfo info;
+  SetTarget(Target::CudaPtx(80), info.mutable_target());
+  const auto admit = [&](const char* ptx) {
+    return trust
+        .Admit(TestPlace(1), EncodeEntry(TestKey(1), PackCudaPayload("", ptx), info), "tier redis")
+        .status();
+  };
+  EXPECT_TRUE(admit("//\n.target sm_80\n").ok());
+  EXPECT_TRUE(absl::IsDataLoss(admit("//\n.target sm_90\n")));
+  EXPECT_EQ(trust.count(Trust::kDamaged), 1u);
 }
 
 }  // namespace

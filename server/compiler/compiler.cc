@@ -218,6 +218,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   auto kernel = *module->getOps<ir::KernelOp>().begin();
   const bool relocatable = unit.options().relocatable();
   if (unit.target().has_cuda()) {
+    if (relocatable) return absl::UnimplementedError("modules hold no code for CUDA");
     const auto slots = static_cast<int64_t>(checked.arguments.slots.size());
     kernel->setAttr(kSlotsAttribute, mlir::Builder(&state_->context).getI64IntegerAttr(slots));
   }

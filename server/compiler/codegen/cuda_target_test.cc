@@ -21,8 +21,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr uint32_t kElfMachineCuda = 190;
-
 struct Made {
   std::string cubin, ptx, payload;
   std::vector<proto::Task> tasks;
@@ -241,12 +239,27 @@ TEST(CudaTargetTest, DevicesOldAndNewTakeEachFamily) {
     for (const uint32_t arch : {75, 90, 120}) {
       const auto made = Compile(family.text, Target::Cuda(arch));
       ASSERT_TRUE(made.ok()) << family.name << ", sm_" << arch << ": " << made.status();
-      ASSERT_GT(made->cubin.size(), 64u) << family.name;
-      EXPECT_EQ(made->cubin.substr(0, 4),
-                "\x7f"
-                "ELF");
-      EXPECT_EQ(static_cast<unsigned char>(made->cubin[18]), kElfMachineCuda);
+      CudaPayload read;
+      EXPECT_EQ(CheckCudaPayload(made->payload, Target::Cuda(arch), &read), "") << family.name;
+      EXPECT_EQ(CheckCudaPtx(read, Target::Cuda(arch)), "") << family.name;
+      EXPECT_FALSE(read.cubin.empty()) << family.name;
     }
+  }
+}
+
+TEST(CudaTargetTest, MachineCodeSaysWhatItIsFor) {
+  cuda::LoadNvJitLink();
+  if (!cuda::HasNvJitLink()) GTEST_SKIP() << "no CUDA toolkit";
+  const auto made = Compile(Serial(), Target::Cuda(86));
+  ASSERT_TRUE(made.ok()) << made.status();
+  const auto problem = [&](std::string_view cubin, Target target) {
+    CudaPayload read;
+    return CheckCudaPayload(PackCudaPayload(cubin, made->ptx), target, &read);
+  };
+  EXPECT_EQ(problem(made->cubin, Target::Cuda(86)), "");
+  EXPECT_EQ(problem(made->cubin, Target::Cuda(80)), "its machine code is for sm_86, not sm_80");
+  for (size_t size = 1; size < made->cubin.size(); ++size) {
+    EXPECT_NE(problem(std::string_view(made->cubin).substr(0, size), Target::Cuda(86)), "") << size;
   }
 }
 
