@@ -193,6 +193,14 @@ absl::Status Connection::AwaitReadable(absl::Time deadline,
   }
 }
 
+absl::StatusOr<CompilerIds> Connection::compiler() const {
+  ASSIGN_OR_RETURN(const Digest cpu, Digest::FromBytes(peer_.compiler()));
+  // Those that know of no toolkit have one id for all keys.
+  if (peer_.cuda_compiler().empty()) return CompilerIds(cpu);
+  ASSIGN_OR_RETURN(const Digest cuda, Digest::FromBytes(peer_.cuda_compiler()));
+  return CompilerIds(cpu, cuda);
+}
+
 absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLite& request,
                               FrameType reply_type, google::protobuf::MessageLite* reply,
                               absl::Time deadline, const std::function<absl::Status()>& check) {

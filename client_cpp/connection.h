@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/artifact/compiler_ids.h"
 #include "common/wire/framing.h"
 #include "google/protobuf/message_lite.h"
 #include "kiln/proto/service.pb.h"
@@ -53,6 +54,8 @@ class Connection {
   ~Connection();
 
   const proto::HelloReply& peer() const { return peer_; }
+  // The peer's compiler, as its greeting states; empty if it has none. InvalidArgument: no ids.
+  absl::StatusOr<CompilerIds> compiler() const;
 
   // Sends `request` and reads the reply. An error that the peer sent is returned unchanged, and the
   // connection stays usable; any other failure breaks it. While it waits, it calls `check` after a

@@ -239,7 +239,7 @@ void DaemonClient::GiveUp(const absl::Status& why) {
 
 absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageLite& request,
                                 FrameType reply_type, google::protobuf::MessageLite* reply,
-                                absl::Time deadline, Digest* compiler) {
+                                absl::Time deadline, CompilerIds* compiler) {
   absl::Duration backoff = kFirstRetry;
   for (int lost = 0;;) {
     bool reused = false;
@@ -247,8 +247,8 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
     absl::Status status = connection.status();
     if (status.ok()) {
       if (compiler != nullptr) {
-        auto id = Digest::FromBytes((*connection)->peer().compiler());
-        if (id.ok()) *compiler = *id;
+        auto ids = (*connection)->compiler();
+        if (ids.ok()) *compiler = *ids;
       }
       // A compilation may take long. The check asks over another connection whether the daemon
       // still lives.

@@ -39,7 +39,7 @@ class DaemonClient {
   // the id of the daemon's compiler.
   absl::Status Call(FrameType type, const google::protobuf::MessageLite& request,
                     FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
-                    Digest* compiler = nullptr);
+                    CompilerIds* compiler = nullptr);
 
   // The same, but NotFound if no daemon runs.
   absl::Status CallIfRunning(FrameType type, const google::protobuf::MessageLite& request,

@@ -77,12 +77,12 @@ absl::Status PrivateWorker::Start() {
 
 absl::Status PrivateWorker::Run(FrameType type, const google::protobuf::MessageLite& request,
                                 FrameType reply_type, google::protobuf::MessageLite* reply,
-                                absl::Time deadline, Digest* compiler) {
+                                absl::Time deadline, CompilerIds* compiler) {
   MutexLock lock(&mutex_);
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (connection_ == nullptr) RETURN_IF_ERROR(Start());
-    ASSIGN_OR_RETURN(*compiler, Digest::FromBytes(connection_->peer().compiler()));
+    ASSIGN_OR_RETURN(*compiler, connection_->compiler());
     status = connection_->Call(type, request, reply_type, reply, deadline);
     // The worker answered, perhaps with an error: it is alive, and a second attempt would give the
     // same.
@@ -99,7 +99,8 @@ absl::Status PrivateWorker::Run(FrameType type, const google::protobuf::MessageL
 }
 
 absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileRequest& request,
-                                                           absl::Time deadline, Digest* compiler) {
+                                                           absl::Time deadline,
+                                                           CompilerIds* compiler) {
   proto::CompileReply reply;
   RETURN_IF_ERROR(
       Run(FrameType::kCompile, request, FrameType::kCompileReply, &reply, deadline, compiler));
@@ -108,7 +109,7 @@ absl::StatusOr<proto::CompileReply> PrivateWorker::Compile(const proto::CompileR
 
 absl::StatusOr<proto::LinkReply> PrivateWorker::Link(const proto::LinkRequest& request,
                                                      absl::Time deadline) {
-  Digest compiler;
+  CompilerIds compiler;
   proto::LinkReply reply;
   RETURN_IF_ERROR(
       Run(FrameType::kLink, request, FrameType::kLinkReply, &reply, deadline, &compiler));

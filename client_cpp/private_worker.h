@@ -30,13 +30,13 @@ class PrivateWorker {
   // Start the worker if necessary. Restart a worker that dies during a job once; a second death
   // is Unavailable. `compiler` becomes the id of its compiler.
   absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
-                                              absl::Time deadline, Digest* compiler);
+                                              absl::Time deadline, CompilerIds* compiler);
   absl::StatusOr<proto::LinkReply> Link(const proto::LinkRequest& request, absl::Time deadline);
 
  private:
   absl::Status Run(FrameType type, const google::protobuf::MessageLite& request,
                    FrameType reply_type, google::protobuf::MessageLite* reply, absl::Time deadline,
-                   Digest* compiler);
+                   CompilerIds* compiler);
   absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last line of the dead worker's output, as the end of a message.

@@ -27,6 +27,7 @@
 #include "client_cpp/spawn.h"
 #include "client_cpp/upstream.h"
 #include "common/artifact/compiler_id.h"
+#include "common/artifact/cuda_toolkit.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/target_proto.h"
 #include "common/artifact/user_keys.h"
@@ -143,7 +144,7 @@ struct State {
   absl::flat_hash_map<Key, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
   // Empty until known: from the home's record, or from the first compilation.
-  Digest compiler ABSL_GUARDED_BY(mutex);
+  CompilerIds compiler ABSL_GUARDED_BY(mutex);
   bool looked_for_compiler ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -176,7 +177,7 @@ class LocalSession : public Session {
   absl::StatusOr<EntryOutcome> FetchEntry(proto::CompileUnit unit,
                                           const proto::SourceMap& source_map) override;
   absl::StatusOr<proto::LinkReply> Link(proto::LinkRequest request) override;
-  Digest compiler() override { return CompilerId(Current()); }
+  CompilerIds compiler() override { return CompilerId(Current()); }
   uint32_t glibc() const override { return options_.glibc; }
   SessionStats stats() const override {
     State& state = Current();
@@ -197,7 +198,7 @@ class LocalSession : public Session {
     const std::string& canonical;
     const proto::SourceMap& source_map;
     const proto::ReportOptions& report;
-    Digest compiler;  // empty if unknown
+    CompilerIds compiler;  // empty if unknown
     Key key;
     bool load = true;  // false: only make the entry
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
@@ -207,7 +208,7 @@ class LocalSession : public Session {
 
   absl::StatusOr<CompileOutcome> Get(State& state, Job job, absl::Time start);
   State& Current() const;
-  Digest CompilerId(State& state) const;
+  CompilerIds CompilerId(State& state) const;
   static absl::StatusOr<CompileOutcome> Await(Flight& flight, absl::Time start);
   absl::StatusOr<CompileOutcome> Shared(State& state, const Key& key, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
@@ -224,9 +225,9 @@ class LocalSession : public Session {
   absl::Time Deadline() const;
   void SayWhoseHome() const;
   void SayFallback(const std::string& why) const;
-  absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, Digest* compiler);
+  absl::StatusOr<proto::CompileReply> Ask(State& state, const Job& job, CompilerIds* compiler);
   absl::StatusOr<CompileOutcome> Take(State& state, const Job& job, proto::CompileReply reply,
-                                      Digest compiler);
+                                      CompilerIds compiler);
   void Count(State& state, const CompileOutcome& outcome) const;
   // Whether the user chose to use no daemon. A daemon would write to the home, so a read-only
   // session also uses none.
@@ -261,7 +262,7 @@ State& LocalSession::Current() const {
   return *state;
 }
 
-Digest LocalSession::CompilerId(State& state) const {
+CompilerIds LocalSession::CompilerId(State& state) const {
   {
     MutexLock lock(&state.mutex);
     // Once per process: an id that changes later is found by the reply's entry (Take).
@@ -273,12 +274,15 @@ Digest LocalSession::CompilerId(State& state) const {
   if (off() && options_.use_cache && !read_only()) home_.Create().IgnoreError();
   // Otherwise the daemon's first compilation reports it; running the worker just to ask would slow
   // down the first start.
-  absl::StatusOr<Digest> id = own_home_.ok() ? ReadCompilerId(home_.CompilerIdPath(), worker)
-                                             : absl::StatusOr<Digest>(own_home_);
+  // The daemon's workers have the daemon's toolkit.
+  const std::string toolkit = off() ? CudaToolkit() : "";
+  absl::StatusOr<CompilerIds> id = own_home_.ok()
+                                       ? ReadCompilerId(home_.CompilerIdPath(), worker, toolkit)
+                                       : absl::StatusOr<CompilerIds>(own_home_);
   if (!id.ok() && off() && !options_.bin_dir.empty()) {
     if (read_only()) {
       auto asked = AskCompilerId(worker);
-      if (asked.ok()) id = asked->id;
+      if (asked.ok()) id = asked->ids;
     } else {
       id = GetCompilerId(home_.CompilerIdPath(), worker);
     }
@@ -287,7 +291,7 @@ Digest LocalSession::CompilerId(State& state) const {
   state.looked_for_compiler = true;
   if (id.ok()) {
     state.compiler = *id;
-    state.daemon.SetWantedCompiler(*id);
+    state.daemon.SetWantedCompiler(id->cpu);
   }
   return state.compiler;
 }
@@ -316,7 +320,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   if (manifest_ != nullptr) {
     used.key = outcome.digest;
     used.kernel = source_map.kernel();
-    manifest_->Add(std::move(used), recorded, compiler());
+    manifest_->Add(std::move(used), recorded, compiler().cpu);
   }
   if (options_.returns_recorded) outcome.recorded = std::move(recorded);
   return outcome;
@@ -394,7 +398,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job
     // compilation.
     if (found.ok() || absl::IsCancelled(found.status())) return found;
   }
-  Digest compiler = job.compiler;
+  CompilerIds compiler = job.compiler;
   ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
   return Take(state, job, std::move(reply), compiler);
 }
@@ -535,7 +539,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
     // A warm-up counts as a use: entries that it names must not be evicted first.
     disk_.Touch(job.key);
   } else {
-    Digest compiler = job.compiler;
+    CompilerIds compiler = job.compiler;
     ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
     ASSIGN_OR_RETURN(outcome, Take(state, job, std::move(reply), compiler));
   }
@@ -559,7 +563,7 @@ absl::StatusOr<EntryOutcome> LocalSession::FetchEntry(proto::CompileUnit unit,
     // As in Obtain: only Ctrl-C is not a miss.
     if (found.ok() || absl::IsCancelled(found.status())) return found;
   }
-  Digest compiler = job.compiler;
+  CompilerIds compiler = job.compiler;
   ASSIGN_OR_RETURN(proto::CompileReply reply, Ask(state, job, &compiler));
   EntryOutcome outcome;
   outcome.entry = reply.entry();
@@ -592,11 +596,11 @@ absl::StatusOr<proto::LinkReply> LocalSession::Link(proto::LinkRequest request) 
   absl::Status status = state.daemon.given_up();
   if (TryDaemon(state)) {
     proto::LinkReply reply;
-    Digest compiler;
+    CompilerIds compiler;
     status = state.daemon.Call(FrameType::kLink, request, FrameType::kLinkReply, &reply, deadline,
                                &compiler);
     // Also a daemon that knows no link jobs.
-    status = WithoutStranger(status, compiler);
+    status = WithoutStranger(status, compiler.cpu);
     if (status.ok()) return reply;
     if (!GiveUpDaemon(state, status)) return status;
   }
@@ -649,7 +653,7 @@ absl::Status LocalSession::WithoutStranger(const absl::Status& refusal,
   // Starting a worker to ask for its id takes long, so only this refusal leads there.
   if (!absl::IsInvalidArgument(refusal)) return refusal;
   const auto own = AskCompilerId(ProgramIn(options_.bin_dir, "kiln-worker"));
-  if (!own.ok() || own->id == its_compiler) return refusal;
+  if (!own.ok() || own->ids.cpu == its_compiler) return refusal;
   return absl::FailedPreconditionError(absl::StrCat(
       "the daemon is of another build of Kiln: ", refusal.message(), "; kiln stop ends it"));
 }
@@ -684,7 +688,7 @@ void LocalSession::SayFallback(const std::string& why) const {
 }
 
 absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& job,
-                                                      Digest* compiler) {
+                                                      CompilerIds* compiler) {
   proto::CompileRequest request;
   request.set_unit(job.canonical);
   *request.mutable_source_map() = job.source_map;
@@ -700,7 +704,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
     proto::CompileReply reply;
     status = state.daemon.Call(FrameType::kCompile, request, FrameType::kCompileReply, &reply,
                                deadline, compiler);
-    status = WithoutStranger(status, *compiler);
+    status = WithoutStranger(status, compiler->cpu);
     if (PartOf(status) == "upstream") {
       return absl::UnavailableError(absl::StrCat("KILN_SERVER=", options_.server, ": ",
                                                  status.message(),
@@ -732,7 +736,7 @@ absl::StatusOr<proto::CompileReply> LocalSession::Ask(State& state, const Job& j
 }
 
 absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
-                                                  proto::CompileReply reply, Digest compiler) {
+                                                  proto::CompileReply reply, CompilerIds compiler) {
   CompileOutcome outcome;
   outcome.tier = reply.tier();
   outcome.compile_seconds = reply.seconds();
@@ -753,7 +757,9 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   }
   // The compiler's files may have been replaced since its id was read: the entry names the compiler
   // that made it. Its key must follow from that compiler and the requested unit.
-  if (auto id = Digest::FromHex(entry->info.compiler()); id.ok()) compiler = *id;
+  if (auto id = Digest::FromHex(entry->info.compiler()); id.ok()) {
+    (entry->info.target().has_cuda() ? compiler.cuda : compiler.cpu) = *id;
+  }
   // Computed from the unit that we sent: an entry of another kernel would compute wrong results
   // silently.
   if (entry->key != UnitKey(job.canonical, compiler)) {

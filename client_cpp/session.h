@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/artifact/compiler_ids.h"
 #include "common/artifact/target.h"
 #include "common/base/digest.h"
 #include "kiln/proto/artifact.pb.h"
@@ -107,8 +108,8 @@ class Session {
   // Links relocatable entries' payloads into a module: in the daemon's worker or, without a daemon,
   // in a private one. InvalidArgument names what is wrong with the request.
   virtual absl::StatusOr<proto::LinkReply> Link(proto::LinkRequest request) = 0;
-  // The id of the compiler that keys are made for; empty while it is unknown.
-  virtual Digest compiler() = 0;
+  // The ids of the compiler that keys are made for; empty while it is unknown.
+  virtual CompilerIds compiler() = 0;
   // N of the glibc 2.N that kernels are compiled for.
   virtual uint32_t glibc() const = 0;
   virtual SessionStats stats() const = 0;

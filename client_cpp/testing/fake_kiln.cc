@@ -212,7 +212,8 @@ int Main(int argc, char** argv) {
     absl::string_view arg = argv[i];
     if (arg == "--print-compiler-id") {
       char self[4096];
-      std::printf("%s\n%s\n", kCompiler.Hex().c_str(), realpath(argv[0], self));
+      const std::string id = kCompiler.Hex();
+      std::printf("%s %s /none\n%s\n", id.c_str(), id.c_str(), realpath(argv[0], self));
       return 0;
     }
     if (absl::ConsumePrefix(&arg, "--home=")) home = std::string(arg);

@@ -134,9 +134,10 @@ py::tuple Warm(Session& session, const py::bytes& bytes, const std::string& targ
                         StagesList(done.stages));
 }
 
-py::bytes CompilerOf(Session& session) {
-  const Digest id = Unlocked([&] { return session.compiler(); });
-  return py::bytes(id.empty() ? "" : std::string(id.view()));
+// The id in keys of code for CUDA devices, or for CPUs; "" while it is unknown.
+py::bytes CompilerFor(Session& session, bool is_cuda) {
+  const CompilerIds ids = Unlocked([&] { return session.compiler(); });
+  return py::bytes(ids.empty() ? "" : std::string(ids.For(is_cuda).view()));
 }
 
 py::dict SessionStatsDict(const Session& session) {
@@ -190,7 +191,8 @@ void BindSession(py::module_& m) {
       .def("fetch", &Fetch, py::arg("digest"), py::arg("writes"), py::arg("texts"))
       .def("prefetch", &Prefetch)
       .def("warm", &Warm, py::arg("recorded"), py::arg("target") = "", py::arg("print_ir") = false)
-      .def_property_readonly("compiler", &CompilerOf)
+      .def_property_readonly("compiler", [](Session& s) { return CompilerFor(s, false); })
+      .def_property_readonly("cuda_compiler", [](Session& s) { return CompilerFor(s, true); })
       .def_property_readonly("glibc", &Session::glibc)
       .def("stats", &SessionStatsDict)
       .def("daemon_stats",

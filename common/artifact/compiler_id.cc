@@ -20,10 +20,12 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/artifact/cuda_toolkit.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 
@@ -34,11 +36,11 @@ namespace {
 
 // The first start of a worker reads some 200 MB of libraries, perhaps from a cold disk.
 constexpr absl::Duration kAskTimeout = absl::Seconds(30);
-constexpr absl::string_view kRecordTag = "kiln-compiler-id 1";
+constexpr absl::string_view kAbsent = "- ";  // begins the line of a file that is not there
+constexpr absl::string_view kRecordTag = "kiln-compiler-id 2";
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
-  // Stamps are those of files: a link that is exchanged leads to another file.
   return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
 }
 
@@ -127,22 +129,41 @@ absl::StatusOr<std::string> RunWorker(const std::string& path) {
   return text;
 }
 
+// "ids toolkit": both ids in hex, then the folder, which may contain spaces.
+absl::Status ParseIds(absl::string_view line, CompilerIdRecord* record) {
+  const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
+  if (fields.size() != 3) return absl::NotFoundError("no compiler ids");
+  ASSIGN_OR_RETURN(record->ids.cpu, Digest::FromHex(fields[0]));
+  ASSIGN_OR_RETURN(record->ids.cuda, Digest::FromHex(fields[1]));
+  record->toolkit = fields[2];
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
-                                      const std::string& worker_path) {
+absl::StatusOr<CompilerIds> ReadCompilerId(const std::string& record_path,
+                                           const std::string& worker_path,
+                                           absl::string_view toolkit) {
   std::ifstream in(record_path);
   std::string line;
   if (!in || !std::getline(in, line) || line != kRecordTag || !std::getline(in, line)) {
     return absl::NotFoundError("no compiler id recorded");
   }
-  const absl::StatusOr<Digest> id = Digest::FromHex(line);
-  if (!id.ok()) return absl::NotFoundError("compiler id record is damaged");
+  CompilerIdRecord record;
+  if (!ParseIds(line, &record).ok()) return absl::NotFoundError("compiler id record is damaged");
+  if (!toolkit.empty() && record.toolkit != toolkit) {
+    return absl::NotFoundError("compiler id is of another toolkit");
+  }
   // The last line says "end": a record that was cut off must not pass with fewer files.
   bool whole = false;
   for (int i = 0; std::getline(in, line); ++i) {
     whole = line == "end";
     if (whole) break;
+    if (absl::StartsWith(line, kAbsent)) {
+      const std::string path = line.substr(kAbsent.size());
+      if (!FileStamp(path).empty()) return absl::NotFoundError(absl::StrCat(path, " is new"));
+      continue;
+    }
     // "size mtime path"; the path may contain spaces.
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(' ', 2));
     if (fields.size() != 3) return absl::NotFoundError("compiler id record is damaged");
@@ -156,14 +177,16 @@ absl::StatusOr<Digest> ReadCompilerId(const std::string& record_path,
     }
   }
   if (!whole) return absl::NotFoundError("compiler id record is damaged");
-  return *id;
+  return record.ids;
 }
 
 absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRecord& record) {
   if (record.files.empty()) return absl::InvalidArgumentError("compiler id without files");
-  std::string text = absl::StrCat(kRecordTag, "\n", record.id.Hex(), "\n");
+  std::string text = absl::StrCat(kRecordTag, "\n", record.ids.cpu.Hex(), " ",
+                                  record.ids.cuda.Hex(), " ", record.toolkit, "\n");
   for (const std::string& given : record.files) {
-    const std::string file = RealPath(given);
+    // The reader asks whether the worker is the one that it would start, by whatever name.
+    const std::string file = &given == &record.files[0] ? RealPath(given) : given;
     const std::string stamp = FileStamp(file);
     // A line end in a path would be read back as another line.
     if (stamp.empty() || file.find('\n') != std::string::npos) {
@@ -171,6 +194,7 @@ absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRec
     }
     absl::StrAppend(&text, stamp, " ", file, "\n");
   }
+  for (const std::string& file : record.absent) absl::StrAppend(&text, kAbsent, file, "\n");
   text += "end\n";
 
   // Threads of one process may write the record at the same time.
@@ -195,19 +219,23 @@ absl::StatusOr<CompilerIdRecord> AskCompilerId(const std::string& worker_path) {
     return absl::InternalError(absl::StrCat(worker_path, " printed no compiler id"));
   }
   CompilerIdRecord record;
-  ASSIGN_OR_RETURN(record.id, Digest::FromHex(lines[0]));
-  record.files.assign(lines.begin() + 1, lines.end());
+  RETURN_IF_ERROR(ParseIds(lines[0], &record));
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const bool is_absent = absl::StartsWith(lines[i], kAbsent);
+    if (is_absent) lines[i].erase(0, kAbsent.size());
+    (is_absent ? record.absent : record.files).push_back(std::move(lines[i]));
+  }
   return record;
 }
 
-absl::StatusOr<Digest> GetCompilerId(const std::string& record_path,
-                                     const std::string& worker_path) {
-  absl::StatusOr<Digest> known = ReadCompilerId(record_path, worker_path);
+absl::StatusOr<CompilerIds> GetCompilerId(const std::string& record_path,
+                                          const std::string& worker_path) {
+  absl::StatusOr<CompilerIds> known = ReadCompilerId(record_path, worker_path, CudaToolkit());
   if (known.ok()) return known;
   ASSIGN_OR_RETURN(CompilerIdRecord record, AskCompilerId(worker_path));
   // Without the record, the next start asks the worker again, which costs a start of the compiler.
   WriteCompilerId(record_path, record).IgnoreError();
-  return record.id;
+  return record.ids;
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/deterministic.h"
+#include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/unknown_field_set.h"
 
@@ -72,8 +73,25 @@ absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes) {
   return unit;
 }
 
-Key UnitKey(absl::string_view canonical, const Digest& compiler_id) {
-  return Key(Sha256().Update(kKeyTag).Update(compiler_id.view()).Update(canonical).Finish());
+bool IsForCuda(absl::string_view canonical) {
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(canonical.data()),
+                                            static_cast<int>(canonical.size()));
+  constexpr uint32_t kMessage = 2;  // the wire type of all fields of the unit
+  constexpr uint32_t kTarget = proto::CompileUnit::kTargetFieldNumber << 3 | kMessage;
+  constexpr uint32_t kCuda = proto::Target::kCudaFieldNumber << 3 | kMessage;
+  while (const uint32_t field = in.ReadTag()) {
+    uint32_t bytes = 0;
+    if ((field & 7) != kMessage || !in.ReadVarint32(&bytes)) return false;
+    // The device is the first field of a target.
+    if (field == kTarget) return bytes > 0 && in.ReadTag() == kCuda;
+    if (!in.Skip(static_cast<int>(bytes))) return false;
+  }
+  return false;
+}
+
+Key UnitKey(absl::string_view canonical, const CompilerIds& compiler) {
+  const Digest& id = compiler.For(IsForCuda(canonical));
+  return Key(Sha256().Update(kKeyTag).Update(id.view()).Update(canonical).Finish());
 }
 
 }  // namespace kiln

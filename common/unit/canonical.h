@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/artifact/compiler_ids.h"
 #include "common/base/digest.h"
 #include "kiln/proto/unit.pb.h"
 
@@ -27,8 +28,12 @@ std::string WithTarget(absl::string_view bytes, const proto::Target& target,
 // Parses canonical bytes. InvalidArgument says what is wrong with others.
 absl::StatusOr<proto::CompileUnit> ParseCanonical(absl::string_view bytes);
 
-// SHA-256 over a version tag, the compiler's id and the canonical bytes.
-Key UnitKey(absl::string_view canonical, const Digest& compiler_id);
+// Whether the unit is for a CUDA device. Reads only the heads of the unit's fields. False for bytes
+// that are not canonical.
+bool IsForCuda(absl::string_view canonical);
+
+// SHA-256 over a version tag, the compiler's id for the unit's target, and the canonical bytes.
+Key UnitKey(absl::string_view canonical, const CompilerIds& compiler);
 
 }  // namespace kiln
 

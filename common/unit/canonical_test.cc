@@ -163,6 +163,26 @@ TEST(UnitKey, DependsOnTheCompiler) {
   EXPECT_NE(UnitKey(bytes, Sha256Of("a")), UnitKey(bytes, Sha256Of("b")));
 }
 
+// Of units for CUDA, on what CUDA's toolkit adds as well; of others, not.
+TEST(UnitKey, DependsOnTheToolkitForCudaAlone) {
+  const CompilerIds none(Sha256Of("compiler"), Sha256Of("no toolkit"));
+  const CompilerIds some(Sha256Of("compiler"), Sha256Of("a toolkit"));
+  proto::CompileUnit unit = Filled(0);
+  unit.mutable_target()->set_cpu(proto::X86_64_V3);
+  const std::string cpu = CanonicalBytes(unit);
+  unit.mutable_target()->mutable_cuda()->set_virtual_arch(90);
+  const std::string cuda = CanonicalBytes(unit);
+  EXPECT_FALSE(IsForCuda(cpu));
+  EXPECT_TRUE(IsForCuda(cuda));
+  EXPECT_EQ(UnitKey(cpu, none), UnitKey(cpu, some));
+  EXPECT_EQ(UnitKey(cpu, some), UnitKey(cpu, Sha256Of("compiler"))) << "as before";
+  EXPECT_NE(UnitKey(cuda, none), UnitKey(cuda, some));
+  // Whatever a client sends, the look at its head ends.
+  for (size_t size = 0; size < cuda.size(); ++size) IsForCuda(cuda.substr(0, size));
+  EXPECT_FALSE(IsForCuda(""));
+  EXPECT_FALSE(IsForCuda(std::string(100, '\xff')));
+}
+
 // The key from another process with another directory, environment and number of threads.
 std::string KeyFromAnotherProcess(const std::string& prefix) {
   char self[4096] = {};

@@ -106,8 +106,10 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
     return 1;
   }
   if (flags.print_compiler_id) {
-    std::printf("%s\n", self->id.Hex().c_str());
+    std::printf("%s %s %s\n", self->ids.cpu.Hex().c_str(), self->ids.cuda.Hex().c_str(),
+                self->toolkit.c_str());
     for (const std::string& file : self->files) std::printf("%s\n", file.c_str());
+    for (const std::string& file : self->absent) std::printf("- %s\n", file.c_str());
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
 
@@ -116,7 +118,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   ConfineProcess(flags.limits, flags.fd);
   options.in = flags.fd >= 0 ? flags.fd : 0;
   options.out = flags.fd >= 0 ? flags.fd : ClaimStdout();
-  options.compiler_id = self->id;
+  options.compiler = self->ids;
   Engine engine = make();
   options.warm_up = [&]() -> absl::Status {
     if (engine.warm_up != nullptr) RETURN_IF_ERROR(engine.warm_up());

@@ -8,16 +8,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/artifact/cuda_toolkit.h"
 #include "common/base/digest.h"
+#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {
+
+constexpr uint64_t kMostNotes = uint64_t{1} << 20;
 
 struct Object {
   std::string path;  // empty for the executable itself
@@ -65,6 +71,60 @@ std::string RealPath(const char* path) {
   return realpath(path, resolved) != nullptr ? resolved : path;
 }
 
+// The GNU build id of a library that is not loaded.
+absl::StatusOr<std::string> BuildIdOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto read = [&](uint64_t at, auto* out) {
+    return bool(file.seekg(static_cast<std::streamoff>(at))
+                    .read(reinterpret_cast<char*>(out), sizeof *out));
+  };
+  ElfW(Ehdr) header;
+  std::string id;
+  if (read(0, &header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+    for (int i = 0; i < header.e_phnum && id.empty(); ++i) {
+      ElfW(Phdr) segment;
+      if (!read(header.e_phoff + i * sizeof segment, &segment)) break;
+      // Notes are small. Another file than the library may state any size.
+      if (segment.p_type != PT_NOTE || segment.p_filesz > kMostNotes) continue;
+      std::string notes(segment.p_filesz, '\0');
+      file.seekg(static_cast<std::streamoff>(segment.p_offset));
+      if (!file.read(notes.data(), static_cast<std::streamsize>(notes.size()))) break;
+      id = BuildIdIn(notes.data(), notes.size());
+    }
+  }
+  if (!id.empty()) return id;
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " has no GNU build id, so its code has no identity"));
+}
+
+// What the toolkit adds: nvJitLink by its build id, which spares reading 100 MB, and libdevice by
+// its bytes.
+absl::Status AddToolkit(CompilerIdRecord* record) {
+  record->toolkit = CudaToolkit();
+  Sha256 hash;
+  hash.Update(record->ids.cpu.view());
+  for (const std::string name : {kNvJitLinkFiles[0], kNvJitLinkFiles[1], kLibdeviceFile}) {
+    const std::string path = absl::StrCat(record->toolkit, name);
+    // A file that appears later makes other code.
+    if (access(path.c_str(), R_OK) != 0) {
+      record->absent.push_back(path);
+      continue;
+    }
+    std::string content;
+    if (name == kLibdeviceFile) {
+      std::ifstream file(path, std::ios::binary);
+      content = Sha256Of(std::string(std::istreambuf_iterator<char>(file), {})).Hex();
+    } else {
+      ASSIGN_OR_RETURN(content, BuildIdOf(path));
+    }
+    hash.Update(name).Update(absl::StrCat(" ", content.size(), " ")).Update(content);
+    // The toolkit's folder may be a link, which an upgrade exchanges.
+    record->files.push_back(path);
+  }
+  record->ids.cuda = hash.Finish();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CompilerIdRecord> IdentifySelf() {
@@ -86,7 +146,8 @@ absl::StatusOr<CompilerIdRecord> IdentifySelf() {
     hash.Update({&length, 1}).Update(object.build_id);
     record.files.push_back(path);
   }
-  record.id = hash.Finish();
+  record.ids.cpu = hash.Finish();
+  RETURN_IF_ERROR(AddToolkit(&record));
   return record;
 }
 

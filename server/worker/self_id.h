@@ -1,5 +1,6 @@
 // The compiler id of the running process: SHA-256 over the GNU build ids of those of its code
-// objects that can change generated code (common/artifact/compiler_id.h).
+// objects that can change generated code, and for CUDA the files of NVIDIA's toolkit
+// (common/artifact/compiler_id.h).
 #ifndef KILN_SERVER_WORKER_SELF_ID_H_
 #define KILN_SERVER_WORKER_SELF_ID_H_
 
@@ -8,8 +9,8 @@
 
 namespace kiln {
 
-// This executable first, then libLLVM and libMLIR if they are mapped. FailedPrecondition names an
-// object without a build id.
+// This executable first, then libLLVM and libMLIR if they are mapped, then the files of
+// CudaToolkit() that are there. FailedPrecondition names an object without a build id.
 absl::StatusOr<CompilerIdRecord> IdentifySelf();
 
 }  // namespace kiln

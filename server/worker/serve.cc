@@ -27,7 +27,8 @@ std::string HelloBody(const WorkerOptions& options) {
   proto::HelloReply reply;
   reply.set_protocol(kProtocolVersion);
   reply.set_build(kVersion);
-  reply.set_compiler(std::string(options.compiler_id.view()));
+  reply.set_compiler(std::string(options.compiler.cpu.view()));
+  reply.set_cuda_compiler(std::string(options.compiler.cuda.view()));
   reply.set_pid(getpid());
   for (const Gap& gap : options.gaps) {
     proto::HelloReply::Gap* told = reply.add_gaps();
@@ -71,7 +72,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   ASSIGN_OR_RETURN(Product product, options.compile(request, unit));
 
   // The worker computes the key from the bytes that it compiled, and trusts no other key.
-  const Key key = UnitKey(request.unit(), options.compiler_id);
+  const Key key = UnitKey(request.unit(), options.compiler);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   proto::CompileReply reply;
   reply.set_digest(std::string(key.view()));
@@ -84,10 +85,11 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   // Without code there were errors, and nothing to keep.
   if (!product.payload.empty()) {
     product.info.set_compile_seconds(seconds);
-    product.info.set_compiler(options.compiler_id.Hex());
+    const Digest& compiler = options.compiler.For(unit.target().has_cuda());
+    product.info.set_compiler(compiler.Hex());
     product.info.set_tenant(request.tenant());
     product.info.set_kernel(request.name());
-    for (proto::KeyPart& part : KeyParts(unit, options.compiler_id)) {
+    for (proto::KeyPart& part : KeyParts(unit, compiler)) {
       *product.info.add_key_parts() = std::move(part);
     }
     reply.set_entry(EncodeEntry(key, product.payload, product.info));

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/artifact/compiler_ids.h"
 #include "common/base/digest.h"
 #include "kiln/proto/artifact.pb.h"
 #include "kiln/proto/diagnostic.pb.h"
@@ -43,7 +44,7 @@ using LinkFunction =
 struct WorkerOptions {
   int in = 0;
   int out = 1;
-  Digest compiler_id;
+  CompilerIds compiler;
   std::function<absl::Status()> warm_up;  // called before the answer to Hello or the first job
   std::vector<Gap> gaps;                  // of the sandbox; warm_up fills them in
   CompileFunction compile;

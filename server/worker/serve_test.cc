@@ -1,8 +1,11 @@
 #include "server/worker/serve.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "common/artifact/entry.h"
@@ -23,7 +26,7 @@ class ServeTest : public testing::Test {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     fd_ = ends[0];
     options_.in = options_.out = ends[1];
-    options_.compiler_id = Sha256Of("compiler");
+    options_.compiler = Sha256Of("compiler");
     if (options_.compile == nullptr) {
       options_.compile = [](const proto::CompileRequest&, const proto::CompileUnit& unit) {
         Product product;
@@ -155,9 +158,40 @@ TEST_F(ServeTest, DiagnosticsMakeNoEntry) {
 TEST(SelfId, IsTheSameTwiceAndNamesThisProgramFirst) {
   absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
   ASSERT_TRUE(self.ok()) << self.status();
-  EXPECT_EQ(self->id, IdentifySelf()->id);
+  EXPECT_EQ(self->ids, IdentifySelf()->ids);
   ASSERT_FALSE(self->files.empty());
   EXPECT_NE(self->files[0].find("worker_test"), std::string::npos);
+}
+
+// Code for CUDA is made by files of NVIDIA's toolkit, too; of code for CPUs, the id stays.
+TEST(SelfId, TheToolkitIsOnlyInTheIdForCuda) {
+  namespace fs = std::filesystem;
+  const fs::path toolkit = fs::path(testing::TempDir()) / "toolkit";
+  fs::remove_all(toolkit);
+  fs::create_directories(toolkit / "lib64");
+  fs::create_directories(toolkit / "nvvm" / "libdevice");
+  setenv("KILN_CUDA_TOOLKIT", toolkit.c_str(), 1);
+  const CompilerIdRecord none = *IdentifySelf();
+  EXPECT_EQ(none.toolkit, toolkit);
+  EXPECT_EQ(none.absent.size(), 3u);
+
+  const fs::path libdevice = toolkit / "nvvm" / "libdevice" / "libdevice.10.bc";
+  std::ofstream(libdevice) << "one";
+  const CompilerIdRecord one = *IdentifySelf();
+  EXPECT_EQ(one.ids.cpu, none.ids.cpu);
+  EXPECT_NE(one.ids.cuda, none.ids.cuda);
+  EXPECT_EQ(one.files.back(), libdevice);
+  EXPECT_EQ(one.absent.size(), 2u);
+  std::ofstream(libdevice) << "two";
+  EXPECT_NE(IdentifySelf()->ids.cuda, one.ids.cuda);
+
+  // Any library with a build id stands for nvJitLink.
+  const fs::path linker = toolkit / "lib64" / "libnvJitLink.so.13";
+  std::ofstream(linker) << "text";
+  EXPECT_TRUE(absl::IsFailedPrecondition(IdentifySelf().status()));
+  fs::copy_file("/proc/self/exe", linker, fs::copy_options::overwrite_existing);
+  EXPECT_NE(IdentifySelf()->ids.cuda, one.ids.cuda);
+  unsetenv("KILN_CUDA_TOOLKIT");
 }
 
 }  // namespace

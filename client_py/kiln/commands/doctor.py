@@ -250,9 +250,10 @@ def check_worker():
         # The loader's messages about missing libraries come last.
         why = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return "bad", f"{program} ended with {done.returncode}: {why}"
-    # The first line is the id; the others are the files that it was computed from.
+    # The first line has the ids; the others are the files that they were computed from, and behind
+    # a dash those of a CUDA toolkit that were absent.
     compiler, *files = done.stdout.split("\n")
-    missing = [f for f in files if f and not os.path.exists(f)]
+    missing = [f for f in files if f and not f.startswith("- ") and not os.path.exists(f)]
     if missing:
         return "bad", f"libraries that the compiler is made of are gone: {', '.join(missing)}"
     return "good", f"compiler {compiler[:16]}, asked in {time.monotonic() - start:.2f} s"

@@ -240,7 +240,7 @@ _fixed = {}  # compiler -> the rest of the environment
 def _environment(session):
     """A digest of everything outside of the program that affects the code of its kernels."""
     global _settings
-    compiler = session.compiler
+    compiler = session.cuda_compiler if runtime.cfg.arch == runtime.cuda else session.compiler
     if not compiler:
         return None  # unknown before the first compilation in this home
     settings = {k: v for k, v in runtime.cfg.__dict__.items() if k not in _WITHOUT_EFFECT}

@@ -344,7 +344,7 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
       SteadyNow() + (request.deadline_ms() == 0 ? parts_.compile_limit
                                                 : absl::Milliseconds(request.deadline_ms()));
   // Latest never reads a file; only a daemon that has not yet seen its compiler does.
-  Digest compiler = parts_.compiler->Latest();
+  CompilerIds compiler = parts_.compiler->Latest();
   if (compiler.empty()) {
     RETURN_IF_ERROR(caller.LeaveLoop());
     ASSIGN_OR_RETURN(compiler, parts_.compiler->Known());

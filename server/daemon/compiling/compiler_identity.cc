@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/artifact/compiler_id.h"
+#include "common/artifact/cuda_toolkit.h"
 #include "common/base/status_macros.h"
 #include "common/home/programs.h"
 #include "common/wire/error_detail.h"
@@ -30,34 +31,34 @@ absl::StatusOr<CompilerIdRecord> Ask(const std::string& worker) {
 
 }  // namespace
 
-Digest CompilerIdentity::Latest() const {
+CompilerIds CompilerIdentity::Latest() const {
   absl::MutexLock lock(&id_mutex_);
-  return id_;
+  return ids_;
 }
 
-absl::StatusOr<Digest> CompilerIdentity::Known() {
-  const Digest id = Latest();
-  if (!id.empty()) return id;
+absl::StatusOr<CompilerIds> CompilerIdentity::Known() {
+  const CompilerIds ids = Latest();
+  if (!ids.empty()) return ids;
   return Look();
 }
 
-absl::StatusOr<Digest> CompilerIdentity::Look() {
+absl::StatusOr<CompilerIds> CompilerIdentity::Look() {
   bool changed;
-  Digest id;
+  CompilerIds ids;
   {
     absl::MutexLock lock(&mutex_);
-    ASSIGN_OR_RETURN(id, Find());
+    ASSIGN_OR_RETURN(ids, Find());
     absl::MutexLock id_lock(&id_mutex_);
     // The callback runs without the locks: it restarts workers.
-    changed = !id_.empty() && id != id_;
-    id_ = id;
+    changed = !ids_.empty() && ids != ids_;
+    ids_ = ids;
   }
   if (changed && changed_) changed_();
-  return id;
+  return ids;
 }
 
-absl::StatusOr<Digest> CompilerIdentity::Find() {
-  absl::StatusOr<Digest> recorded = ReadCompilerId(record_path_, worker_);
+absl::StatusOr<CompilerIds> CompilerIdentity::Find() {
+  absl::StatusOr<CompilerIds> recorded = ReadCompilerId(record_path_, worker_, CudaToolkit());
   // The record names all files of the compiler and their stamps, so a few stats suffice.
   if (recorded.ok()) return recorded;
   // For homes in which the record cannot be written: the worker is asked once, not at each
@@ -69,10 +70,12 @@ absl::StatusOr<Digest> CompilerIdentity::Find() {
     SetPart(&status, "compiler");
     return status;
   }
-  asked_stamp_ = StampOf(record->files);
   asked_files_ = record->files;
+  // Those that appear change the stamp, too.
+  asked_files_.insert(asked_files_.end(), record->absent.begin(), record->absent.end());
+  asked_stamp_ = StampOf(asked_files_);
   WriteCompilerId(record_path_, *record).IgnoreError();
-  return record->id;
+  return record->ids;
 }
 
 }  // namespace kiln

@@ -407,8 +407,8 @@ proto::Configure SharedTiers::ToAsk(const Options& options) {
   *config.mutable_tiers() = options.config.tier();
   if (options.config.has_execution()) *config.mutable_execution() = options.config.execution();
   // Without a compiler of our own, no upstream can be compatible.
-  if (absl::StatusOr<Digest> compiler = options.compiler(); compiler.ok()) {
-    config.set_compiler(std::string(compiler->view()));
+  if (absl::StatusOr<CompilerIds> compiler = options.compiler(); compiler.ok()) {
+    config.set_compiler(std::string(compiler->cpu.view()));
   }
   config.set_build(kVersion);
   config.set_worker(options.worker);

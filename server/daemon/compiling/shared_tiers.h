@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/artifact/compiler_ids.h"
 #include "common/base/digest.h"
 #include "common/wire/framing.h"
 #include "kiln/proto/config.pb.h"
@@ -36,7 +37,7 @@ class SharedTiers {
     std::string worker;    // kiln-worker, for remote execution
     proto::Config config;  // only `tier` and `execution` matter
     // Called on a thread of ours: may block.
-    std::function<absl::StatusOr<Digest>()> compiler;
+    std::function<absl::StatusOr<CompilerIds>()> compiler;
   };
   // An entry; or the right to compile; or neither.
   struct Fetched {

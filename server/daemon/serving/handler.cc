@@ -310,12 +310,15 @@ Handler::Body Handler::Hello(const std::string& body, Caller* caller) {
     caller->upstream_required = hello.upstream_required();
   }
   // Without a compiler, statistics and shutdown still work; compiling fails by itself.
-  const Digest compiler = parts_.compiler->Look().value_or(Digest());
+  const CompilerIds compiler = parts_.compiler->Look().value_or(CompilerIds());
   caller->greeted = true;
   proto::HelloReply reply;
   reply.set_protocol(common);
   reply.set_build(kVersion);
-  if (!compiler.empty()) reply.set_compiler(std::string(compiler.view()));
+  if (!compiler.empty()) {
+    reply.set_compiler(std::string(compiler.cpu.view()));
+    reply.set_cuda_compiler(std::string(compiler.cuda.view()));
+  }
   reply.set_pid(getpid());
   return reply.SerializeAsString();
 }
@@ -380,11 +383,11 @@ Handler::Body Handler::Recent(const std::string& body, Caller* /*caller*/) {
 }
 
 Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*caller*/) {
-  ASSIGN_OR_RETURN(const Digest compiler, parts_.compiler->Known());
+  ASSIGN_OR_RETURN(const CompilerIds compiler, parts_.compiler->Known());
   proto::CapabilitiesReply reply;
   reply.set_protocol(kProtocolVersion);
   reply.set_build(kVersion);
-  reply.set_compiler(std::string(compiler.view()));
+  reply.set_compiler(std::string(compiler.cpu.view()));
   for (const Target target : CompiledTargets()) reply.add_targets(target.text());
   reply.set_max_message_bytes(kMaxFrameBytes);
   reply.set_workers(parts_.workers);

@@ -45,8 +45,8 @@ class ExecutionTest : public testing::Test {
     return request;
   }
   static Key KeyOf(const proto::CompileRequest& request) {
-    static const Digest id = AskCompilerId(WorkerPath())->id;
-    return UnitKey(request.unit(), id);
+    static const CompilerIds ids = AskCompilerId(WorkerPath())->ids;
+    return UnitKey(request.unit(), ids);
   }
   absl::StatusOr<proto::CompileReply> Compile(const proto::CompileRequest& request,
                                               absl::Duration limit = absl::Seconds(30)) {

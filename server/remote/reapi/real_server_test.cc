@@ -189,9 +189,9 @@ TEST_F(RealServerTest, CompilesThere) {
   proto::CompileRequest request;
   request.set_unit(CanonicalBytes(unit));
   request.set_name("kernel");
-  const auto id = AskCompilerId(worker);
-  ASSERT_TRUE(id.ok()) << id.status();
-  const Key key = UnitKey(request.unit(), id->id);
+  const auto record = AskCompilerId(worker);
+  ASSERT_TRUE(record.ok()) << record.status();
+  const Key key = UnitKey(request.unit(), record->ids);
   const auto reply = cluster->Compile(request, key, Soon());
   ASSERT_TRUE(reply.ok()) << reply.status();
   const auto entry = DecodeEntry(reply->entry(), &key);

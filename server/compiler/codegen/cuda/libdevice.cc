@@ -1,9 +1,10 @@
 #include "server/compiler/codegen/cuda/libdevice.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <mutex>
+
+#include "common/artifact/cuda_toolkit.h"
 
 namespace kiln::cuda {
 namespace {
@@ -18,9 +19,7 @@ std::string& Bytes() {
 void ReadLibdevice() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const char* given = std::getenv("KILN_CUDA_TOOLKIT");
-    const std::string toolkit = given == nullptr ? "/usr/local/cuda" : given;
-    std::ifstream file(toolkit + "/nvvm/libdevice/libdevice.10.bc", std::ios::binary);
+    std::ifstream file(CudaToolkit() + kLibdeviceFile, std::ios::binary);
     if (file) {
       Bytes().assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     }

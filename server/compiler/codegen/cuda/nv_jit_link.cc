@@ -3,17 +3,15 @@
 #include <dlfcn.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <mutex>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "common/artifact/cuda_toolkit.h"
 
 namespace kiln::cuda {
 namespace {
 
-// Of the versions of the toolkit that have the functions below.
-constexpr const char* kFiles[] = {"/lib64/libnvJitLink.so.13", "/lib64/libnvJitLink.so.12"};
 // Of the library's header, without which Kiln builds.
 constexpr int kSuccess = 0, kInputPtx = 2;
 using Handle = void*;
@@ -82,10 +80,8 @@ absl::StatusOr<std::string> Run(Handle handle, const std::string& ptx) {
 void LoadNvJitLink() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const char* given = std::getenv("KILN_CUDA_TOOLKIT");
-    const std::string toolkit = given == nullptr ? "/usr/local/cuda" : given;
-    for (const char* name : kFiles) {
-      void* file = dlopen((toolkit + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+    for (const char* name : kNvJitLinkFiles) {
+      void* file = dlopen((CudaToolkit() + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
       if (file == nullptr) continue;
       Loaded() = FunctionsOf(file);
       return;
