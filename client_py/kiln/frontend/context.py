@@ -1,6 +1,7 @@
 """The state of one kernel under construction: native builder, settings, constants, types,
 parameters, positions."""
 
+from .. import _native, runtime
 from .. import types as ti_types
 from ..data.field import AnyField
 from ..data.struct_field import leaves
@@ -402,6 +403,17 @@ class BuildContext:
     def is_memory(self, value):
         """Whether a value is a field or an array, rather than an element of one."""
         return value.__class__ is ArrayArgument or isinstance(value, AnyField)
+
+    def keep_near(self, values):
+        """Advises to keep fields in memory of the threads that run the next loop, on devices that
+        have such memory."""
+        # Without it, keys of kernels stay what they are.
+        if runtime.cfg.arch != runtime.cuda or not runtime.cfg.make_block_local:
+            return
+        fields = [one for value in values if isinstance(value, AnyField) for one in leaves(value)]
+        if fields:
+            params = [self.param_of(field) for field in fields]
+            self.builder.append(_native.NODES["block_local"], 0, 0, [], 0, params)
 
     def stop_gradients(self, value):
         """Makes loads of a field or array constants until `restore_stopped`."""

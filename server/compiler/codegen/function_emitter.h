@@ -127,6 +127,10 @@ class FunctionEmitter {
 
   // Emits the address with the indices that are mapped now.
   llvm::Value* PointerTo(ir::GlobalOp op) { return Global(op).pointer; }
+  // Emits a read with the indices that are mapped now, and returns its value.
+  llvm::Value* LoadNow(ir::LoadOp op);
+  // States where the op, in code that is emitted later, finds what it reads.
+  void ReadFrom(ir::LoadOp op, llvm::Value* pointer) { sources_[op] = pointer; }
   // Emits the ops of a block. A kiln.yield at its end is the caller's to emit, and returned. Other
   // terminators leave the block for a known place, and are emitted.
   ir::YieldOp EmitBlock(mlir::Block& block) { return EmitOps({block.begin(), block.end()}); }
@@ -302,6 +306,7 @@ class FunctionEmitter {
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
+  llvm::DenseMap<mlir::Operation*, llvm::Value*> sources_;  // of reads: pointers (ReadFrom)
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
   AffineReader indices_;
   TreeWalker trees_;

@@ -553,8 +553,13 @@ Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {
   return type.isInteger(1) ? b_.CreateIsNotNull(load) : load;
 }
 
+Value* FunctionEmitter::LoadNow(ir::LoadOp op) {
+  return Load(AddressFor(op.getAddress(), op), op.getType());
+}
+
 void FunctionEmitter::Emit(ir::LoadOp op) {
   const mlir::Type type = op.getType();
+  if (Value* source = sources_.lookup(op)) return Map(op, Load(Address{source, kUnknown}, type));
   auto global = op.getAddress().getDefiningOp<ir::GlobalOp>();
   ir::TreeFieldAttr field = global ? trees_.FieldOf(global.getStorage()) : ir::TreeFieldAttr();
   if (field) {
@@ -568,7 +573,7 @@ void FunctionEmitter::Emit(ir::LoadOp op) {
                           Bytes(type), [&](Value* at) { return Load(Address{at, memory}, type); });
     if (value != nullptr) return Map(op, value);
   }
-  Map(op, Load(AddressFor(op.getAddress(), op), type));
+  Map(op, LoadNow(op));
 }
 
 void FunctionEmitter::Store(const Address& address, Value* value) {

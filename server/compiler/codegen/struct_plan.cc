@@ -18,30 +18,6 @@ constexpr int64_t kWholeContainer = 1024;
 // A guess at how many cells of a slice are active, for the cost of an iteration.
 constexpr int64_t kCellsOfSlice = 64;
 
-// The sum of a loop's index and a constant.
-struct Shifted {
-  mlir::BlockArgument index;
-  int64_t by = 0;
-};
-
-// The sum that a value is; no index: it is something else.
-Shifted ShiftOf(mlir::Value value) {
-  Shifted result;
-  // A few steps: programs write i + 1 or i + 2 - 1, and long sums would cost time for nothing.
-  for (int depth = 0; depth < 8; ++depth) {
-    result.index = llvm::dyn_cast<mlir::BlockArgument>(value);
-    if (result.index) return result;
-    mlir::Operation* op = value.getDefiningOp();
-    const bool add = llvm::isa<mlir::arith::AddIOp>(op);
-    llvm::APInt constant;
-    if (!add && !llvm::isa<mlir::arith::SubIOp>(op)) return {};
-    if (!mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&constant))) return {};
-    result.by += add ? constant.getSExtValue() : -constant.getSExtValue();
-    value = op->getOperand(0);
-  }
-  return {};
-}
-
 // A slice is part of one container. If that is small and has a mask, a loop over all its cells
 // serves where all are active.
 void PlanSlices(StructPlan* plan) {
@@ -88,6 +64,23 @@ void PlanCells(StructPlan* plan_of_cells) {
 }
 
 }  // namespace
+
+Shifted ShiftOf(mlir::Value value) {
+  Shifted result;
+  // A few steps: programs write i + 1 or i + 2 - 1, and long sums would cost time for nothing.
+  for (int depth = 0; depth < 8; ++depth) {
+    result.index = llvm::dyn_cast<mlir::BlockArgument>(value);
+    if (result.index) return result;
+    mlir::Operation* op = value.getDefiningOp();
+    const bool add = llvm::isa<mlir::arith::AddIOp>(op);
+    llvm::APInt constant;
+    if (!add && !llvm::isa<mlir::arith::SubIOp>(op)) return {};
+    if (!mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&constant))) return {};
+    result.by += add ? constant.getSExtValue() : -constant.getSExtValue();
+    value = op->getOperand(0);
+  }
+  return {};
+}
 
 StructPlan PlanOf(ir::RangeTaskOp op, ir::KernelOp kernel) {
   StructPlan plan;

@@ -13,6 +13,14 @@
 
 namespace kiln {
 
+// The sum of a loop's index and a constant.
+struct Shifted {
+  mlir::BlockArgument index;
+  int64_t by = 0;
+};
+// The sum that a value is; no index: it is something else.
+Shifted ShiftOf(mlir::Value value);
+
 struct StructPlan {
   // One loop over cells of a block: the index along `axis` advances by `factor`.
   struct Dimension {

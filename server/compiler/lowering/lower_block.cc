@@ -21,9 +21,8 @@ namespace kiln {
 
 namespace {
 
-// Hints without effect here. A CPU needs no copies of memory near it; that a kernel activates no
-// cells of a storage is recorded with the storage (Storages::no_activate).
-void Lower(LoweringContext&, BlockLocalNode) {}
+// Hints without effect here: that a kernel activates no cells of a storage is recorded with the
+// storage (Storages::no_activate).
 void Lower(LoweringContext&, CacheReadOnlyNode) {}
 void Lower(LoweringContext&, NoActivateNode) {}
 

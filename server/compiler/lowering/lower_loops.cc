@@ -1,5 +1,6 @@
 #include "server/compiler/lowering/lower_loops.h"
 
+#include "server/compiler/dialect/block_local.h"
 #include "server/compiler/lowering/arrays.h"
 #include "server/compiler/lowering/large_tensors.h"
 #include "server/compiler/lowering/lower_block.h"
@@ -72,6 +73,10 @@ void LowerParallelLoop(LoweringContext& c, const LoopBox& box, size_t dims, mlir
   auto loop = c.Create<ir::ParallelForOp>(
       box.lowers, box.uppers, box.over < 0 ? mlir::IntegerAttr() : c.b.getI64IntegerAttr(box.over),
       optional(threads), optional(box.config.block_dim()));
+  if (!c.block_local.empty()) {
+    loop->setAttr(kBlockLocalAttribute, c.b.getDenseI64ArrayAttr(c.block_local));
+    c.block_local.clear();
+  }
   mlir::Block& body = loop.getBodyRegion().emplaceBlock();
   for (size_t d = 0; d < dims; ++d) body.addArgument(index_type, c.loc);
   c.b.setInsertionPointToStart(&body);
@@ -127,6 +132,10 @@ void Lower(LoweringContext& c, WhileNode node) {
   auto loop = c.Create<ir::LoopOp>(mlir::TypeRange(), mlir::ValueRange());
   c.b.setInsertionPointToStart(&loop.getBodyRegion().emplaceBlock());
   LowerLoopBody(c, node.body());
+}
+
+void Lower(LoweringContext& c, BlockLocalNode node) {
+  for (const ParamId param : node.params()) c.block_local.push_back(c.storages.Of(param));
 }
 
 void Lower(LoweringContext& c, BreakNode) { c.Create<ir::BreakOp>(); }

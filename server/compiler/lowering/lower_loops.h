@@ -33,6 +33,7 @@ void ContinueOuterLoop(LoweringContext& c);
 
 void Lower(LoweringContext& c, RangeForNode node);
 void Lower(LoweringContext& c, WhileNode node);
+void Lower(LoweringContext& c, BlockLocalNode node);
 void Lower(LoweringContext& c, BreakNode node);
 void Lower(LoweringContext& c, ContinueNode node);
 Scalars Lower(LoweringContext& c, LoopIndexNode node);

@@ -161,6 +161,9 @@ struct LoweringContext {
   const Choice* choice = nullptr;  // lower_branches.cc: the innermost open CHOOSE
   uint64_t array_bytes = 0;        // arrays.h: the size of all arrays so far
 
+  // lower_loops.cc: storages of the hints (ti.block_local) for the next parallel loop.
+  llvm::SmallVector<int64_t> block_local;
+
   std::unique_ptr<LargeTensors> tensors;
   std::unique_ptr<QuantWrites> writes;
   std::unique_ptr<WordIndices> words;

@@ -26,6 +26,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "server/compiler/dialect/block_local.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/cost.h"
@@ -439,6 +440,9 @@ class Offload {
         loc, builder_.getStringAttr(""), builder_.getArrayAttr({}), loop.getOverAttr(),
         loop.getMaxThreadsAttr() ? loop.getMaxThreads().value() : 0,
         loop.getBlockDimAttr() ? loop.getBlockDim().value() : 0, RegionCost(loop.getBodyRegion()));
+    if (mlir::Attribute hint = loop->getAttr(kBlockLocalAttribute)) {
+      task->setAttr(kBlockLocalAttribute, hint);
+    }
     mlir::Block& bounds = task.getBounds().emplaceBlock();
     builder_.setInsertionPointToEnd(&bounds);
     mlir::IRMapping mapping;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "server/compiler/codegen/cuda/abi.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
+#include "server/compiler/codegen/cuda/tiles.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/struct_element.h"
 
@@ -24,10 +26,16 @@ class StructEmitter : private StructElement {
 
  private:
   void MapCell(Value* digit);
+  void EmitByBlocks(Tiles& tiles, Value* elements, Value* count);
   void MapSlice(Value* element, Value* digit, const SkipUnless& skip_unless);
+  TreeWalker::Coordinates Origin() const;
   void Define(const TreeWalker::Coordinates& index, Value* iteration);
 
-  Value* number_ = nullptr;  // of the iteration
+  // By index of the loop, as i64.
+  llvm::SmallVector<Value*, 4> ByIndex(const TreeWalker::Coordinates& at);
+
+  Value* number_ = nullptr;        // of the iteration
+  TreeWalker::Coordinates index_;  // of the cell that MapCell was last at
 };
 
 int64_t StructEmitter::Iterations() const {
@@ -73,14 +81,20 @@ void StructEmitter::Define(const TreeWalker::Coordinates& index, Value* iteratio
   f_.set_iteration(iteration);
 }
 
-// Cell `digit` of the block below an element's cell: of the dense levels, outermost first.
-void StructEmitter::MapCell(Value* digit) {
-  f_.trees().Know(plan_.field.getTree(), plan_.node, at_, cell_);
+// The first cell of the block below an element's cell.
+TreeWalker::Coordinates StructEmitter::Origin() const {
   TreeWalker::Coordinates index(at_.size());
   for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
     index[axis].Add(at_[axis], plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
                                    plan_.tree.getAxisExtent(plan_.node, axis));
   }
+  return index;
+}
+
+// Cell `digit` of the block below an element's cell: of the dense levels, outermost first.
+void StructEmitter::MapCell(Value* digit) {
+  f_.trees().Know(plan_.field.getTree(), plan_.node, at_, cell_);
+  TreeWalker::Coordinates index = Origin();
   Affine rest = Leaf(digit, 0, Iterations() - 1);
   for (size_t d = plan_.dimensions.size(); d-- > 0;) {
     const StructPlan::Dimension& dimension = plan_.dimensions[d];
@@ -93,6 +107,17 @@ void StructEmitter::MapCell(Value* digit) {
     index[dimension.axis].Add(own, dimension.factor);
   }
   Define(index, number_);
+  index_ = index;
+}
+
+llvm::SmallVector<Value*, 4> StructEmitter::ByIndex(const TreeWalker::Coordinates& at) {
+  llvm::SmallVector<Value*, 4> values;
+  for (int i = 0; i < task_.getNumDims(); ++i) {
+    const int64_t axis = plan_.field.getAxis(i);
+    Value* value = axis < 0 ? b_.getInt64(0) : EmitAffine(b_, at[axis]);
+    values.push_back(b_.CreateSExt(value, b_.getInt64Ty()));
+  }
+  return values;
 }
 
 // Cell `digit` of a slice, if it is active.
@@ -130,13 +155,72 @@ void StructEmitter::MapSlice(Value* element, Value* digit, const SkipUnless& ski
   Define(index, number_);
 }
 
+// A block of threads takes elements of the list in turn, and its threads the cells of an element:
+// between the two barriers, the tiles are those of one element.
+void StructEmitter::EmitByBlocks(Tiles& tiles, Value* elements, Value* count) {
+  const auto barrier = [&] { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); };
+  llvm::Type* i64 = b_.getInt64Ty();
+  Value* first = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  Value* blocks = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x);
+  Value* thread = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+  Value* threads = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* header = f_.NewBlock("elements");
+  llvm::BasicBlock* body = f_.NewBlock("element");
+  llvm::BasicBlock* cells = f_.NewBlock("cells");
+  llvm::BasicBlock* cell = f_.NewBlock("cell");
+  llvm::BasicBlock* next = f_.NewBlock("next");
+  llvm::BasicBlock* cells_end = f_.NewBlock("cells_end");
+  llvm::BasicBlock* exit = f_.NewBlock("elements_end");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* number = b_.CreatePHI(i64, 2);
+  number->addIncoming(first, before);
+  b_.CreateCondBr(b_.CreateICmpSLT(number, count), body, exit);
+
+  b_.SetInsertPoint(body);
+  f_.trees().PushScope();
+  ReadPlace(b_.CreateInBoundsGEP(b_.getInt8Ty(), elements,
+                                 b_.CreateNSWMul(number, b_.getInt64(abi::kElementBytes))));
+  const llvm::SmallVector<Value*, 4> origin = ByIndex(Origin());
+  tiles.EmitLoads(origin);
+  barrier();
+  llvm::BasicBlock* loaded = b_.GetInsertBlock();
+  b_.CreateBr(cells);
+  b_.SetInsertPoint(cells);
+  llvm::PHINode* digit = b_.CreatePHI(i64, 2);
+  digit->addIncoming(thread, loaded);
+  b_.CreateCondBr(b_.CreateICmpSLT(digit, b_.getInt64(Iterations())), cell, cells_end);
+
+  b_.SetInsertPoint(cell);
+  number_ = b_.CreateNSWAdd(b_.CreateNSWMul(number, b_.getInt64(Iterations())), digit);
+  MapCell(digit);
+  tiles.UseAt(origin, ByIndex(index_));
+  f_.PushLoop({next, {}, nullptr, {}});
+  f_.EmitBlock(task_.getBody().front());
+  f_.PopLoop();
+  b_.SetInsertPoint(next);
+  digit->addIncoming(b_.CreateNSWAdd(digit, threads), next);
+  b_.CreateBr(cells);
+
+  b_.SetInsertPoint(cells_end);
+  f_.trees().PopScope();
+  barrier();
+  number->addIncoming(b_.CreateNSWAdd(number, blocks), cells_end);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(exit);
+  f_.Finish();
+}
+
 void StructEmitter::Emit() {
   Value* node = f_.trees().NodeState(plan_.field.getTree(), plan_.node);
   const int64_t list = cuda_abi::kLists + (plan_.slices ? cuda_abi::kListBytes : 0);
   Value* elements = f_.EntryLoad(node, list + cuda_abi::kListElements);
+  Value* count = Field(node, list + cuda_abi::kListCount, b_.getInt64Ty());
+  Tiles tiles(f_, task_, plan_);
+  if (!tiles.empty()) return EmitByBlocks(tiles, elements, count);
   Value* iterations = b_.getInt64(Iterations());
-  Value* total =
-      b_.CreateNSWMul(Field(node, list + cuda_abi::kListCount, b_.getInt64Ty()), iterations);
+  Value* total = b_.CreateNSWMul(count, iterations);
   EmitThreadLoop(f_, task_, total, [&](Value* number, const SkipUnless& skip_unless) {
     number_ = number;
     Value* element = b_.CreateInBoundsGEP(

@@ -18,22 +18,22 @@ constexpr uint32_t kMostAccumulating = 1 << 16;
 
 uint32_t BlockOf(ir::RangeTaskOp op) { return op.getBlockDim() > 0 ? op.getBlockDim() : kBlock; }
 
-Value* Special(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which) {
-  return b.CreateZExt(b.CreateIntrinsic(which, {}, {}), b.getInt64Ty());
-}
-
 Value* EmitThreads(llvm::IRBuilderBase& b) {
-  return b.CreateMul(Special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x),
-                     Special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
+  return b.CreateMul(EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x),
+                     EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
 }
 
 }  // namespace
 
+Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which) {
+  return b.CreateZExt(b.CreateIntrinsic(which, {}, {}), b.getInt64Ty());
+}
+
 Value* EmitThreadNumber(llvm::IRBuilderBase& b) {
-  Value* block = Special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
-  Value* size = Special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
+  Value* block = EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  Value* size = EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
   return b.CreateAdd(b.CreateMul(block, size),
-                     Special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+                     EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
 }
 
 bool IsParallel(ir::RangeTaskOp op) { return op.getMaxThreads() != 1; }

@@ -9,6 +9,9 @@
 
 namespace kiln::cuda {
 
+// A special register, such as the number of the thread in its block, as i64.
+llvm::Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which);
+
 // The number of the calling thread among those of the grid, as i64.
 llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
 
