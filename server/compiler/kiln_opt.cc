@@ -1,18 +1,21 @@
 // kiln-opt: the compiler's stages on text.
 //
-//   kiln-opt [--unit] [--passes=a,b,c | --pipeline] [--llvm] [file]
+//   kiln-opt [--unit] [--passes=a,b,c | --pipeline] [--llvm | --assembly=TARGET] [file]
 //
 // Reads the IR (or, with --unit, a CompileUnit in protobuf's text format, which is
-// checked and lowered first) and prints what the passes make of it. `// -----` lines
-// part a file into inputs that fail or succeed alone.
+// checked and lowered first) and prints what the passes make of it, LLVM's IR of it
+// before optimisation (for x86-64-v3), or the target's assembly: PTX for compute_75.
+// `// -----` lines part a file into inputs that fail or succeed alone.
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/artifact/target_proto.h"
 #include "common/unit/check_unit.h"
 #include "google/protobuf/text_format.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,6 +23,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "server/compiler/codegen/codegen.h"
+#include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/lowering/lower_unit.h"
 #include "server/compiler/passes/passes.h"
@@ -33,6 +37,7 @@ struct Arguments {
   std::string file = "-";
   bool unit = false;
   bool llvm = false;
+  std::string assembly;  // the target
 };
 
 bool Usage(const std::string& problem) {
@@ -55,6 +60,8 @@ bool Parse(int argc, char** argv, Arguments* out) {
       out->unit = true;
     } else if (word == "--llvm") {
       out->llvm = true;
+    } else if (absl::ConsumePrefix(&word, "--assembly=")) {
+      out->assembly = std::string(word);
     } else if (absl::StartsWith(word, "--")) {
       return Usage("no such option: " + std::string(word));
     } else {
@@ -100,6 +107,33 @@ mlir::OwningOpRef<mlir::ModuleOp> FromUnit(const std::string& text, mlir::MLIRCo
   return module;
 }
 
+absl::StatusOr<std::string> CodeOf(const Arguments& arguments, ir::KernelOp kernel) {
+  // As a client asks by default: code that is not optimised has no lanes.
+  proto::CodeOptions options;
+  options.set_opt_level(3);
+  options.set_fast_math(true);
+  proto::Target target;
+  CodeGenerator generator;
+  if (arguments.llvm) {
+    target.set_cpu(proto::X86_64_V3);
+    return generator.EmitText(kernel, target, options);
+  }
+  const std::optional<Target> named = Target::Parse(arguments.assembly);
+  if (!named.has_value()) {
+    return absl::InvalidArgumentError("no such target: " + arguments.assembly);
+  }
+  SetTarget(*named, &target);
+  proto::ReportOptions report;
+  report.set_print_ir(true);
+  std::vector<proto::StageReport> stages;
+  absl::StatusOr<GeneratedCode> code = generator.Generate(kernel, target, options, report, &stages);
+  if (!code.ok()) return code.status();
+  for (const proto::StageReport& stage : stages) {
+    if (stage.name() == "codegen") return stage.ir();
+  }
+  return absl::InternalError("code generation reports no assembly");
+}
+
 bool Run(const Arguments& arguments, const std::string& text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ir::KilnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
@@ -113,19 +147,12 @@ bool Run(const Arguments& arguments, const std::string& text) {
     if (!AddPass(name, &kernels)) return false;
   }
   if (mlir::failed(mlir::verify(*module)) || mlir::failed(manager.run(*module))) return false;
-  if (!arguments.llvm) {
+  if (!arguments.llvm && arguments.assembly.empty()) {
     module->print(llvm::outs());
     return true;
   }
-  proto::Target target;
-  target.set_cpu(proto::X86_64_V3);
-  // As a client asks by default: code that is not optimised has no lanes.
-  proto::CodeOptions options;
-  options.set_opt_level(3);
-  options.set_fast_math(true);
-  CodeGenerator generator;
   for (auto kernel : module->getOps<ir::KernelOp>()) {
-    absl::StatusOr<std::string> text = generator.EmitText(kernel, target, options);
+    absl::StatusOr<std::string> text = CodeOf(arguments, kernel);
     if (!text.ok()) return Usage(text.status().ToString());
     std::cout << *text;
   }
@@ -135,10 +162,12 @@ bool Run(const Arguments& arguments, const std::string& text) {
 int Main(int argc, char** argv) {
   Arguments arguments;
   if (!Parse(argc, argv, &arguments)) return 2;
+  cuda::ReadLibdevice();
   bool good = true;
   bool first = true;
   for (absl::string_view part : absl::StrSplit(Read(arguments.file), "// -----\n")) {
     if (!first) llvm::outs() << "// -----\n";
+    llvm::outs().flush();  // before code, which goes to std::cout
     first = false;
     good = Run(arguments, std::string(part)) && good;
     std::cout.flush();

@@ -1,0 +1,280 @@
+"""Finds in PTX what LLVM 19 may do wrong in silence, and what nvJitLink does not refuse.
+
+problems() returns one line for each breach of these rules:
+
+ordered     No atomic or fence has an order or a scope of its own (.acquire, .release, .acq_rel,
+            .sc, .sys): LLVM 19 forgets some of them. Relaxed ones suffice, since launches order
+            memory; where they do not, the device library has a membar.
+published   On every path from a plain store to a volatile one (a flag) there is a membar. There is
+            one directly before a lock is given back, one after it was taken, and one before a
+            compare-and-exchange that publishes what volatile stores prepare.
+converged   Threads come to barriers, votes and shuffles together: whether they do depends on no
+            condition that may differ between threads, unless those that do not come to none later.
+complete    All functions that are called are defined.
+"""
+
+import re
+from collections import namedtuple
+
+# targets: indices of the blocks that may follow.
+Block = namedtuple("Block", "name instructions targets")
+Instruction = namedtuple("Instruction", "line guard opcode operands")
+
+_LABEL = re.compile(r"^(\$?[\w$]+):$")
+_INSTRUCTION = re.compile(r"^(?:@(!?%\w+)\s+)?([a-z][\w.]*)\s*(.*?);$")
+_ORDERS = re.compile(r"\.(acquire|release|acq_rel|sc|sys)\b")
+_TOGETHER = re.compile(r"^(bar\.(sync|red|warp)|barrier|vote\.sync|shfl\.sync|match\.\w+\.sync)")
+_DIVERGENT = re.compile(r"%(tid|laneid|ctaid)\b")
+_SEEN_BY_ALL = ("ld.param", "ld.const")
+
+
+def problems(text):
+    found = []
+    for name, body in _functions(text):
+        blocks = _blocks(body)
+        for rule in (_ordered, _published, _converged):
+            found += [f"{name}: {problem}" for problem in rule(blocks)]
+    return found + _incomplete(text)
+
+
+def _functions(text):
+    """The names and lines of the functions that the text defines."""
+    for match in re.finditer(r"\.(?:entry|func)\b([^;{]*?)\n\{\n(.*?)\n\}", text, re.S):
+        names = re.findall(r"([\w$]+)\s*\(", re.sub(r"\(\.param[^()]*\)\s+(?=\w)", "", match[1]))
+        yield names[0] if names else "?", match[2].splitlines()
+
+
+def _blocks(lines):
+    named, blocks = {}, [("", [])]
+    for line in lines:
+        line = line.split("//")[0].strip()
+        label = _LABEL.match(line)
+        if label:
+            blocks.append((label[1], []))
+            continue
+        match = _INSTRUCTION.match(line)
+        if not match:
+            continue  # declarations, and the pieces of calls
+        instructions = blocks[-1][1]
+        instructions.append(Instruction(line, match[1], match[2], match[3]))
+        if match[2].split(".")[0] in ("bra", "ret", "exit", "trap"):
+            blocks.append(("", []))
+    for number, (name, _) in enumerate(blocks):
+        named[name] = number
+    made = []
+    for number, (name, instructions) in enumerate(blocks):
+        last = instructions[-1] if instructions else None
+        kind = last.opcode.split(".")[0] if last else ""
+        targets = [named[last.operands]] if kind == "bra" else []
+        if kind not in ("bra", "ret", "exit", "trap") or last.guard:
+            targets.append(number + 1)
+        made.append(Block(name, instructions, [t for t in targets if t < len(blocks)]))
+    return made
+
+
+def _ordered(blocks):
+    for block in blocks:
+        for one in block.instructions:
+            kind = one.opcode.split(".")[0]
+            if kind == "fence" or (kind != "membar" and _ORDERS.search(one.opcode)):
+                yield f"an order that LLVM may forget: {one.line}"
+
+
+def _is_access(one):
+    return one.opcode.split(".")[0] in ("ld", "st", "atom", "red") and not re.search(
+        r"\.(param|local|shared|const)\b", one.opcode
+    )
+
+
+def _address(one):
+    return re.search(r"\[([^\]]*)\]", one.operands)[1]
+
+
+def _before(blocks, number, index):
+    """What comes before an instruction, on all paths back to a membar, a call or the start."""
+    above = [[] for _ in blocks]
+    for source, block in enumerate(blocks):
+        for target in block.targets:
+            above[target].append(source)
+    seen, pending = set(), [(number, index)]
+    while pending:
+        number, index = pending.pop()
+        for one in reversed(blocks[number].instructions[:index]):
+            if one.opcode.split(".")[0] in ("membar", "call"):
+                break
+            yield one
+        else:
+            for source in above[number]:
+                if source not in seen:
+                    seen.add(source)
+                    pending.append((source, len(blocks[source].instructions)))
+
+
+def _constants(blocks):
+    """The registers that have one value, a number, and that value."""
+    values = {}
+    for block in blocks:
+        for one in block.instructions:
+            target, _, value = one.operands.partition(", ")
+            if target.startswith("%"):
+                is_number = one.opcode.startswith("mov") and re.fullmatch(r"-?\d+", value)
+                values[target] = value if is_number and target not in values else None
+    return values
+
+
+def _published(blocks):
+    waiting = [
+        number
+        for number, block in enumerate(blocks)
+        if any(one.opcode.startswith("nanosleep") for one in block.instructions)
+    ]
+    constants = _constants(blocks)
+    for number, block in enumerate(blocks):
+        for index, one in enumerate(block.instructions):
+            if not _is_access(one):
+                continue
+            before = list(_before(blocks, number, index))
+            if one.opcode.startswith("st.volatile"):
+                above = block.instructions[:index]
+                yield from _stored(one, before, above, constants, bool(waiting))
+            elif ".cas" in one.opcode:
+                prepared = [a for a in before if a in block.instructions and _is_volatile_store(a)]
+                if prepared:
+                    yield f"no membar between {prepared[0].line} and {one.line}"
+                # Locks are words of 32 bits.
+                ahead = _reachable(blocks, number)
+                is_lock = ".b32" in one.opcode and any(
+                    wait in ahead and number in _reachable(blocks, wait) for wait in waiting
+                )
+                if is_lock and not any(_begins_with_membar(blocks, t) for t in block.targets):
+                    yield f"no membar after a lock was taken: {one.line}"
+
+
+def _stored(one, before, above, constants, has_locks):
+    """Faults of a volatile store. above: what comes before it in its block."""
+    # A mark that something happened is looked at first, and leads nowhere.
+    looks = [a for a in above + before if a.opcode.startswith("ld.volatile")]
+    if any(_address(a) == _address(one) for a in looks):
+        return
+    accesses = [a for a in before if _is_access(a)]
+    plain = [a for a in accesses if a.opcode.startswith("st.") and not _is_volatile_store(a)]
+    if plain:
+        yield f"no membar between {plain[0].line} and {one.line}"
+    value = one.operands.rpartition(", ")[2]
+    if has_locks and constants.get(value, value) == "0" and accesses:
+        yield f"no membar before a lock is given back: {one.line}"
+
+
+def _is_volatile_store(one):
+    return one.opcode.startswith("st.volatile")
+
+
+def _begins_with_membar(blocks, number):
+    """Whether what comes first from a block on, of accesses and fences, is a membar."""
+    seen = set()
+    while number not in seen:
+        seen.add(number)
+        for one in blocks[number].instructions:
+            if one.opcode.startswith("membar"):
+                return True
+            if _is_access(one):
+                return False
+        if len(blocks[number].targets) != 1:
+            return False
+        number = blocks[number].targets[0]
+    return False
+
+
+def _varying(blocks):
+    """The registers whose values may differ between threads."""
+    varying, grows = set(), True
+    while grows:
+        grows = False
+        for block in blocks:
+            for one in block.instructions:
+                target, _, sources = one.operands.partition(", ")
+                targets = re.findall(r"%[\w]+", target)
+                if not targets or one.opcode.split(".")[0] in ("st", "bra", "red"):
+                    continue
+                own = _is_access(one) or one.opcode.startswith(("ld.shared", "ld.local", "atom"))
+                differs = (
+                    (own and not one.opcode.startswith(_SEEN_BY_ALL))
+                    or _DIVERGENT.search(sources)
+                    or any(name in varying for name in re.findall(r"%\w+", sources))
+                )
+                # What a barrier or a vote counts is the same for all of its threads.
+                if _TOGETHER.match(one.opcode) and not one.opcode.startswith(("shfl", "match")):
+                    differs = False
+                if differs and not varying.issuperset(targets):
+                    varying.update(targets)
+                    grows = True
+    return varying
+
+
+def _reachable(blocks, start):
+    seen, pending = set(), [start]
+    while pending:
+        number = pending.pop()
+        if number not in seen:
+            seen.add(number)
+            pending += blocks[number].targets
+    return seen
+
+
+def _always_after(blocks):
+    """Of each block those that every path from it comes to, itself included, as bits."""
+    everything = (1 << len(blocks)) - 1
+    after = [everything if block.targets else 1 << n for n, block in enumerate(blocks)]
+    changed = True
+    while changed:
+        changed = False
+        for number in reversed(range(len(blocks))):
+            common = everything
+            for target in blocks[number].targets:
+                common &= after[target]
+            if blocks[number].targets and after[number] != common | 1 << number:
+                after[number] = common | 1 << number
+                changed = True
+    return after
+
+
+def _deciding(blocks, after, number):
+    """The blocks whose conditions decide whether threads come to a block."""
+    found, pending = set(), [number]
+    while pending:
+        bit = 1 << pending.pop()
+        for source, block in enumerate(blocks):
+            leads = [bool(after[target] & bit) for target in block.targets]
+            if any(leads) and not all(leads) and source not in found:
+                found.add(source)
+                pending.append(source)
+    return found
+
+
+def _converged(blocks):
+    together = {
+        number: [one for one in block.instructions if _TOGETHER.match(one.opcode)]
+        for number, block in enumerate(blocks)
+    }
+    together = {number: found for number, found in together.items() if found}
+    if not together:
+        return
+    varying, after = _varying(blocks), _always_after(blocks)
+    for number, found in together.items():
+        for one in found:
+            if one.guard:
+                yield f"guarded: {one.line}"
+        for source in sorted(_deciding(blocks, after, number)):
+            condition = blocks[source].instructions[-1]
+            if condition.guard.lstrip("!") not in varying:
+                continue
+            # A side that comes to no such operation any more is one whose threads leave.
+            sides = [_reachable(blocks, target) for target in blocks[source].targets]
+            if all(not together.keys().isdisjoint(side) for side in sides):
+                yield f"threads part at {condition.line} before {found[0].line}"
+
+
+def _incomplete(text):
+    defined = {name for name, _ in _functions(text)}
+    called = re.findall(r"call(?:\.uni)?\s+(?:\([^)]*\),\s*)?([\w$]+),", text)
+    return [f"{name} is called and not defined" for name in sorted({*called} - defined)]
