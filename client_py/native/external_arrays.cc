@@ -40,19 +40,38 @@ bool IsPlain(PyObject* value) {
 
 // The scalar that NumPy's name of a type means ("<f4"), or none.
 Scalar ScalarOfName(const char* name) {
-  for (int number = proto::U1; number < proto::Scalar_ARRAYSIZE; ++number) {
+  if (*name != '<' && *name != '=' && *name != '|') return proto::SCALAR_NONE;
+  const char kind = name[1];
+  if (kind == '\0' || name[2] < '1' || name[2] > '8' || name[3] != '\0') return proto::SCALAR_NONE;
+  const int bits = (name[2] - '0') * 8;
+  if (kind == 'b') return bits == 8 ? proto::U1 : proto::SCALAR_NONE;
+  for (int number = proto::U1 + 1; number < proto::Scalar_ARRAYSIZE; ++number) {
     const auto scalar = static_cast<Scalar>(number);
-    const int bits = ScalarBits(scalar), bytes = bits < 8 ? 1 : bits / 8;
-    const char kind = IsFloat(scalar) ? 'f' : bits == 1 ? 'b' : IsSignedInt(scalar) ? 'i' : 'u';
-    const std::string own = kind + std::to_string(bytes);
-    if (own == name + 1 && (*name == '<' || *name == '=' || *name == '|')) return scalar;
+    const char own = IsFloat(scalar) ? 'f' : IsSignedInt(scalar) ? 'i' : 'u';
+    if (own == kind && ScalarBits(scalar) == bits) return scalar;
   }
   return proto::SCALAR_NONE;
 }
 
+// Names that each call looks up.
+struct Names {
+  PyObject* shape = PyUnicode_InternFromString("shape");
+  PyObject* type = PyUnicode_InternFromString("typestr");
+  PyObject* data = PyUnicode_InternFromString("data");
+  PyObject* stream = PyUnicode_InternFromString("stream");
+  PyObject* strides = PyUnicode_InternFromString("strides");
+  PyObject* mask = PyUnicode_InternFromString("mask");
+  PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
+  PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
+};
+const Names& TheNames() {
+  static const auto* const names = new Names;
+  return *names;
+}
+
 // Of an entry of `__cuda_array_interface__`, borrowed; null: absent or None.
-PyObject* Entry(PyObject* info, const char* name) {
-  PyObject* entry = PyDict_GetItemString(info, name);
+PyObject* Entry(PyObject* info, PyObject* name) {
+  PyObject* entry = PyDict_GetItemWithError(info, name);
   return entry == Py_None ? nullptr : entry;
 }
 
@@ -69,11 +88,12 @@ bool IsCOrdered(PyObject* strides, const std::vector<int64_t>& extents, int64_t 
 
 // The storage of what `__cuda_array_interface__` says of an array in C order; null for others.
 std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint64_t* stream) {
-  PyObject *shape = Entry(info, "shape"), *type = Entry(info, "typestr"),
-           *data = Entry(info, "data"), *given = Entry(info, "stream");
+  const Names& names = TheNames();
+  PyObject *shape = Entry(info, names.shape), *type = Entry(info, names.type),
+           *data = Entry(info, names.data), *given = Entry(info, names.stream);
   if (shape == nullptr || !PyTuple_Check(shape) || type == nullptr || !PyUnicode_Check(type) ||
       data == nullptr || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2 ||
-      Entry(info, "mask") != nullptr) {
+      Entry(info, names.mask) != nullptr) {
     return nullptr;
   }
   const char* name = PyUnicode_AsUTF8(type);
@@ -84,7 +104,7 @@ std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint6
   for (Py_ssize_t a = 0; a < PyTuple_GET_SIZE(shape); ++a) {
     extents.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, a)));
   }
-  PyObject* strides = Entry(info, "strides");
+  PyObject* strides = Entry(info, names.strides);
   if (strides != nullptr && !IsCOrdered(strides, extents, ScalarBytes(scalar))) return nullptr;
   PyObject* pointer = PyTuple_GET_ITEM(data, 0);
   const uint64_t address = pointer == Py_None ? 0 : PyLong_AsUnsignedLongLong(pointer);
@@ -125,11 +145,11 @@ bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
   *view = nullptr;
   ArrayView known;
   if (IsPlain(value) || IsField(value) || ViewArray(value, &known)) return true;
-  const bool gives_capsule =
-      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__dlpack__") != 0;
+  // Without the exception that a look for a missing attribute makes.
+  const bool gives_capsule = _PyType_Lookup(Py_TYPE(value), TheNames().dlpack) != nullptr;
   py::object info;
   if (!gives_capsule) {
-    info = Steal(PyObject_GetAttrString(value, "__cuda_array_interface__"));
+    info = Steal(PyObject_GetAttr(value, TheNames().interface));
     if (!info) return PyErr_Clear(), true;
     if (!PyDict_Check(info.ptr())) return false;
   }

@@ -65,7 +65,6 @@ std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, u
   storage->bases = {reinterpret_cast<uint64_t>(on_device ? memory->buffer->data() : data)};
   storage->memory = std::move(memory);
   storage->access = DenseAccess::OfArray(data, scalar, components, shape);
-  storage->descriptor = NdarrayDescriptor(scalar, element_shape, static_cast<int>(shape.size()), 0);
   storage->extents = shape;
   storage->shape = shape;
   storage->element_shape = element_shape;
@@ -241,8 +240,15 @@ void BindStorage(py::module_& m) {
   // A child has no launches of other threads. Without this reset, it would never free memory.
   pthread_atfork(nullptr, nullptr, [] { unlocked_launches = 0; });
   py::class_<FieldStorage, std::shared_ptr<FieldStorage>>(m, "FieldStorage")
-      .def_property_readonly("descriptor",
-                             [](const FieldStorage& s) { return py::bytes(s.descriptor); })
+      .def_property_readonly(
+          "descriptor",
+          [](const FieldStorage& s) {
+            // Of ndarrays when it is asked for: each launch on an array of
+            // another library makes one.
+            return py::bytes(s.is_ndarray ? NdarrayDescriptor(s.access.scalar(), s.element_shape,
+                                                              static_cast<int>(s.shape.size()), 0)
+                                          : s.descriptor);
+          })
       .def_property_readonly("shape",
                              [](const FieldStorage& s) { return py::tuple(py::cast(s.shape)); })
       .def_property_readonly(

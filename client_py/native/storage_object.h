@@ -80,7 +80,7 @@ struct FieldStorage {
   std::shared_ptr<const ScatteredAccess> scattered;
   // In tree form: the trees, by their numbers in the descriptor.
   std::vector<std::shared_ptr<TreeObject>> trees;
-  std::string descriptor;        // serialized proto Storage
+  std::string descriptor;        // serialized proto Storage; empty for ndarrays
   std::vector<uint64_t> bases;   // addresses
   std::vector<int64_t> extents;  // that a launch passes: the outermost one; all for an ndarray
   std::vector<int64_t> shape;
