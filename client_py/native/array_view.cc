@@ -115,4 +115,11 @@ bool ViewArray(PyObject* object, ArrayView* view) {
   return true;
 }
 
+PyObject* GradientOf(PyObject* array) {
+  PyObject* gradient = PyObject_GetAttrString(array, "grad");
+  if (gradient == nullptr) PyErr_Clear();
+  if (gradient == Py_None) Py_CLEAR(gradient);
+  return gradient;
+}
+
 }  // namespace kiln

@@ -24,6 +24,9 @@ struct ArrayView {
 // memory was freed. Takes a few nanoseconds, because every launch calls it.
 bool ViewArray(PyObject* object, ArrayView* view);
 
+// The array of an array's gradient, a new reference; null, without a Python error, if it has none.
+PyObject* GradientOf(PyObject* array);
+
 }  // namespace kiln
 
 #endif  // KILN_CLIENT_PY_NATIVE_ARRAY_VIEW_H_

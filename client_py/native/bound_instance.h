@@ -65,7 +65,7 @@ struct BoundInstance {
   PyObject* sources = nullptr;                    // for each parameter, what it is bound to
   uint64_t epoch = 0;                             // memory_epoch when `memories` were last checked
   bool prints = false, can_fail = false;
-  uint64_t ticks = ~0ull;  // of the last launch; see kernel_object.cc
+  uint64_t ticks = ~0ull;  // of the last launch; see launching.cc
 };
 
 // Makes an instance from the arguments of KernelBase._add_instance. Throws exceptions that pybind11

@@ -1,17 +1,12 @@
 #include "client_py/native/kernel_object.h"
 
-#include <time.h>
-
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "client_cpp/print_format.h"
 #include "client_py/native/access_watch.h"
 #include "client_py/native/active_device.h"
-#include "client_py/native/array_view.h"
 #include "client_py/native/bound_instance.h"
 #include "client_py/native/bound_kernel.h"
 #include "client_py/native/calls_object.h"
@@ -20,7 +15,9 @@
 #include "client_py/native/field_object.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/launch_time.h"
-#include "client_py/native/scalar_value.h"
+#include "client_py/native/launching.h"
+#include "client_py/native/matching.h"
+#include "client_py/native/slots.h"
 
 namespace kiln {
 
@@ -72,129 +69,7 @@ class InstanceRef {
   BoundInstance* bound_;
 };
 
-// --- Matching ------------------------------------------------------------------
-
-// Whether two objects of the same type with a buffer, such as bytes and NumPy's numbers, have equal
-// bytes.
-bool SameBytes(PyObject* a, PyObject* b) {
-  Py_buffer one, other;
-  // An object that refuses its bytes is not equal: the kernel is then made anew, which is always
-  // right.
-  if (PyObject_GetBuffer(a, &one, PyBUF_SIMPLE) != 0) return PyErr_Clear(), false;
-  bool same = false;
-  if (PyObject_GetBuffer(b, &other, PyBUF_SIMPLE) == 0) {
-    same = one.len == other.len && std::memcmp(one.buf, other.buf, one.len) == 0;
-    PyBuffer_Release(&other);
-  } else {
-    PyErr_Clear();
-  }
-  PyBuffer_Release(&one);
-  return same;
-}
-
-uint64_t Bits(double number) {
-  uint64_t bits;
-  std::memcpy(&bits, &number, sizeof bits);
-  return bits;
-}
-
-// Bitwise: 0.0 and -0.0 are different constants, and a NaN must equal itself or each call would
-// compile.
-bool SameDoubles(double a, double b) { return Bits(a) == Bits(b); }
-
-bool EqualTemplates(PyObject* a, PyObject* b);
-
-bool EqualTuples(PyObject* a, PyObject* b) {
-  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
-  // Tuples may be nested deeper than the stack allows.
-  if (Py_EnterRecursiveCall(" in a template argument") != 0) return PyErr_Clear(), false;
-  bool equal = true;
-  for (Py_ssize_t i = 0; equal && i < PyTuple_GET_SIZE(a); ++i) {
-    equal = EqualTemplates(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
-  }
-  Py_LeaveRecursiveCall();
-  return equal;
-}
-
-// Whether two template arguments yield the same kernel. Python's `==` is not enough for numbers: 1,
-// 1.0 and True are constants of different types, and 0.0 and -0.0 are different constants.
-bool EqualTemplates(PyObject* a, PyObject* b) {
-  // Most template arguments are the same object as before.
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_Check(a)) return SameDoubles(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
-  if (PyTuple_Check(a)) return EqualTuples(a, b);
-  if (PyComplex_Check(a)) {
-    const Py_complex one = PyComplex_AsCComplex(a), other = PyComplex_AsCComplex(b);
-    return SameDoubles(one.real, other.real) && SameDoubles(one.imag, other.imag);
-  }
-  if (PyObject_CheckBuffer(a)) return SameBytes(a, b);
-  // The program's own `__eq__`, last of all: it may be slow, raise, or call kernels.
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
-  return equal == 1;
-}
-
-// The array of an array's gradient, a new reference; null, without a Python error, if it has none.
-PyObject* GradientOf(PyObject* array) {
-  PyObject* gradient = PyObject_GetAttrString(array, "grad");
-  if (gradient == nullptr) PyErr_Clear();
-  if (gradient == Py_None) Py_CLEAR(gradient);
-  return gradient;
-}
-
-bool HasGradient(PyObject* array) {
-  PyObject* gradient = GradientOf(array);
-  Py_XDECREF(gradient);
-  return gradient != nullptr;
-}
-
-// Whether an array has the type, number of axes and element shape of the instance's array. Its
-// extents do not matter: the launch passes them.
-bool MatchesArray(const Matcher& matcher, PyObject* argument) {
-  // The class counts too: kernels treat an ndarray of Kiln's and one of NumPy's differently.
-  if (matcher.object != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(argument)) != matcher.object)
-    return false;
-  if (matcher.gradient != Matcher::kEither &&
-      HasGradient(argument) != (matcher.gradient == Matcher::kWith)) {
-    return false;
-  }
-  ArrayView view;
-  if (!ViewArray(argument, &view)) return false;
-  const int element_axes = static_cast<int>(matcher.element_shape.size());
-  if (view.scalar != matcher.scalar || view.ndim != matcher.ndim + element_axes) return false;
-  const int own_axes = view.element_axes >= 0 ? view.element_axes : matcher.numpy_element_axes;
-  if (own_axes != element_axes) return false;
-  for (int a = 0; a < element_axes; ++a) {
-    if (view.extents[matcher.ndim + a] != matcher.element_shape[a]) return false;
-  }
-  return true;
-}
-
-bool Matches(const Matcher& matcher, PyObject* argument) {
-  switch (matcher.kind) {
-    case Matcher::kAny:
-      return true;
-    case Matcher::kIs:
-      return argument == matcher.object;
-    case Matcher::kWeak:
-      // Weak, so that a kernel does not keep the objects alive that it was called with.
-      return PyWeakref_GET_OBJECT(matcher.object) == argument;
-    case Matcher::kEqual:
-      return EqualTemplates(argument, matcher.object);
-    case Matcher::kArray:
-      return MatchesArray(matcher, argument);
-  }
-  return false;
-}
-
-bool MatchesAll(const BoundInstance& bound, PyObject* const* args, Py_ssize_t count) {
-  if (static_cast<size_t>(count) != bound.matchers.size()) return false;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!Matches(bound.matchers[i], args[i])) return false;
-  }
-  return true;
-}
+// --- Instances -----------------------------------------------------------------
 
 // Whether all memory to which constant slots point still exists.
 bool MemoriesAlive(BoundInstance* bound) {
@@ -261,336 +136,7 @@ BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
   return nullptr;
 }
 
-// --- Packing ---------------------------------------------------------------------
-
-bool RaiseArgument(KernelObject* kernel, int argument, PyObject* value, Conversion why) {
-  PyObject* done =
-      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_argument_error", "iOi", argument,
-                          value, why == Conversion::kOutOfRange ? 1 : 0);
-  Py_XDECREF(done);
-  // A failure without an exception would be a SystemError of CPython's.
-  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, "invalid argument");
-  return false;
-}
-
-bool PackTensor(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
-  PyObject* flat;
-  // A plain list or tuple of numbers needs no call of Python code. The first item suffices as a
-  // test: StoreScalar checks every item.
-  const bool is_flat = fill.scalars.empty() &&
-                       (PyList_CheckExact(value) || PyTuple_CheckExact(value)) &&
-                       PySequence_Fast_GET_SIZE(value) == fill.count && fill.count > 0 &&
-                       (PyFloat_CheckExact(PySequence_Fast_GET_ITEM(value, 0)) ||
-                        PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, 0)));
-  if (is_flat) {
-    Py_INCREF(value);
-    flat = value;
-  } else {
-    // Matrices, structs and nested lists: Python code knows their order.
-    PyObject* made = PyObject_CallOneArg(fill.flatten, value);
-    if (made == nullptr) return false;
-    flat = PySequence_Fast(made, "a matrix argument needs a sequence of numbers");
-    Py_DECREF(made);
-    if (flat == nullptr) return false;
-  }
-  if (PySequence_Fast_GET_SIZE(flat) != fill.count) {
-    Py_DECREF(flat);
-    return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
-  }
-  for (int i = 0; i < fill.count; ++i) {
-    // Narrow types store fewer than 8 bytes; the rest of the slot is 0.
-    slots[fill.slot + i] = 0;
-    const Scalar scalar = fill.scalars.empty() ? fill.scalar : fill.scalars[i];
-    const Conversion done =
-        StoreScalar(PySequence_Fast_GET_ITEM(flat, i), scalar, Fit::kCheck, &slots[fill.slot + i]);
-    if (done != Conversion::kOk) {
-      Py_DECREF(flat);
-      return RaiseArgument(kernel, fill.argument, value, done);
-    }
-  }
-  Py_DECREF(flat);
-  return true;
-}
-
-// The array of the gradient of `value`, the argument `argument`, as a new reference. Raises unless
-// it has the form of `value`.
-PyObject* CheckedGradient(KernelObject* kernel, int argument, PyObject* value) {
-  PyObject* gradient = GradientOf(value);
-  ArrayView of, own;
-  bool fits = gradient != nullptr && ViewArray(value, &of) && ViewArray(gradient, &own) &&
-              own.scalar == of.scalar && own.ndim == of.ndim;
-  for (int a = 0; fits && a < of.ndim; ++a) fits = own.extents[a] == of.extents[a];
-  if (fits) return gradient;
-  PyObject* done =
-      PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_gradient_error", "iOO", argument,
-                          value, gradient == nullptr ? Py_None : gradient);
-  Py_XDECREF(done);
-  Py_XDECREF(gradient);
-  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "an unfit gradient");
-  return nullptr;
-}
-
-bool PackSlot(KernelObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
-  switch (fill.kind) {
-    case SlotFill::kScalar: {
-      slots[fill.slot] = 0;
-      const Conversion done = StoreScalar(value, fill.scalar, Fit::kCheck, &slots[fill.slot]);
-      return done == Conversion::kOk || RaiseArgument(kernel, fill.argument, value, done);
-    }
-    case SlotFill::kTensor:
-      return PackTensor(kernel, fill, value, slots);
-    case SlotFill::kArrayBase:
-    case SlotFill::kArrayExtent: {
-      // Read again for each slot: an array has few, and a copy kept from the matching could be
-      // outdated.
-      ArrayView view;
-      if (!ViewArray(value, &view) ||
-          (fill.kind == SlotFill::kArrayExtent && fill.count >= view.ndim)) {
-        return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
-      }
-      if (fill.kind == SlotFill::kArrayExtent) {
-        slots[fill.slot] = static_cast<uint64_t>(view.extents[fill.count]);
-        return true;
-      }
-      // Only of arrays that the kernel writes: read-only arrays are common as input.
-      if (fill.needs_writable && !view.writable) {
-        PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel),
-                                             "_read_only_error", "i", fill.argument);
-        Py_XDECREF(done);
-        return false;
-      }
-      slots[fill.slot] = reinterpret_cast<uint64_t>(view.data);
-      return true;
-    }
-  }
-  return false;
-}
-
-// Keeps the gradients that a launch uses: another thread may give their arrays others.
-class HeldGradients {
- public:
-  HeldGradients() = default;
-  ~HeldGradients() {
-    for (PyObject* gradient : held_) Py_DECREF(gradient);
-  }
-  HeldGradients(const HeldGradients&) = delete;
-  HeldGradients& operator=(const HeldGradients&) = delete;
-
-  // The gradient of `value`, borrowed; null with a Python error.
-  PyObject* Of(KernelObject* kernel, int argument, PyObject* value) {
-    PyObject* gradient = CheckedGradient(kernel, argument, value);
-    if (gradient != nullptr) held_.push_back(gradient);
-    return gradient;
-  }
-
- private:
-  std::vector<PyObject*> held_;
-};
-
-bool PackSlots(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args,
-               HeldGradients* gradients, uint64_t* slots) {
-  for (const SlotFill& fill : bound.fills) {
-    PyObject* value = args[fill.argument];
-    if (fill.of_gradient) value = gradients->Of(kernel, fill.argument, value);
-    if (value == nullptr || !PackSlot(kernel, fill, value, slots)) return false;
-  }
-  return true;
-}
-
-// A gradient is right only if no two of the arrays share memory: the compiler takes a write to one
-// for no write to another. Raises if some do.
-bool CheckApart(KernelObject* kernel, const BoundInstance& bound, PyObject* const* args) {
-  struct Extent {
-    int argument;
-    const char *begin, *end;
-  };
-  std::vector<Extent> seen;
-  for (const SlotFill& fill : bound.fills) {
-    ArrayView view;
-    if (fill.kind != SlotFill::kArrayBase || fill.of_gradient) continue;
-    if (!ViewArray(args[fill.argument], &view)) continue;  // PackSlots has raised
-    int64_t bytes = ScalarBytes(view.scalar);
-    for (int a = 0; a < view.ndim; ++a) bytes *= view.extents[a];
-    const auto* begin = static_cast<const char*>(view.data);
-    for (const Extent& other : seen) {
-      if (begin >= other.end || other.begin >= begin + bytes) continue;
-      PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_overlap_error",
-                                           "ii", other.argument, fill.argument);
-      Py_XDECREF(done);
-      return false;
-    }
-    seen.push_back({fill.argument, begin, begin + bytes});
-  }
-  return true;
-}
-
-// --- Results ----------------------------------------------------------------------
-
-// `make` is null for scalars, which need no call of Python code.
-PyObject* MakeResult(const ReturnValue& result, const uint64_t* slots) {
-  if (result.make == nullptr) return LoadScalar(result.scalar, slots);
-  PyObject* numbers = PyList_New(result.count);
-  if (numbers == nullptr) return nullptr;
-  for (int i = 0; i < result.count; ++i) {
-    PyObject* number =
-        LoadScalar(result.scalars.empty() ? result.scalar : result.scalars[i], &slots[i]);
-    if (number == nullptr) {
-      Py_DECREF(numbers);
-      return nullptr;
-    }
-    PyList_SET_ITEM(numbers, i, number);
-  }
-  PyObject* value = PyObject_CallOneArg(result.make, numbers);
-  Py_DECREF(numbers);
-  return value;
-}
-
-// Kernels may return several values: slots follow each other in the order of the return statement.
-PyObject* MakeResults(const BoundInstance& bound, const uint64_t* slots) {
-  if (bound.results.empty()) Py_RETURN_NONE;
-  if (bound.results.size() == 1) return MakeResult(bound.results[0], slots);
-  PyObject* list = PyList_New(static_cast<Py_ssize_t>(bound.results.size()));
-  if (list == nullptr) return nullptr;
-  for (size_t i = 0; i < bound.results.size(); ++i) {
-    const ReturnValue& result = bound.results[i];
-    PyObject* value = MakeResult(result, slots);
-    if (value == nullptr) {
-      Py_DECREF(list);
-      return nullptr;
-    }
-    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), value);
-    slots += result.count == 0 ? 1 : result.count;
-  }
-  return list;
-}
-
 // --- Launching ---------------------------------------------------------------------
-
-// A cheap clock for deciding whether to release the GIL. Its unit is unspecified, but short.
-inline uint64_t Ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-#endif
-}
-
-// Instances whose launches take less than this keep the GIL: releasing and reacquiring it would
-// cost more time than other threads could use. About 20 us.
-constexpr uint64_t kUnlockTicks = 50'000;
-
-struct Failure {
-  bool happened = false;
-  uint32_t node = 0;
-  std::vector<uint64_t> values;
-  std::string error;  // the runtime's, if no node failed; also empty: SIGINT ended the launch
-};
-
-bool FlushPythonStdout() {
-  PyObject* out = PySys_GetObject("stdout");  // borrowed
-  if (out == nullptr || out == Py_None) return true;
-  PyObject* done = PyObject_CallMethod(out, "flush", nullptr);
-  if (done == nullptr) PyErr_Clear();  // launch even if stdout is closed or is not a file
-  Py_XDECREF(done);
-  return true;
-}
-
-// The warnings of a launch about overflows: a text for each node and op, made at its first use.
-class OverflowTexts {
- public:
-  OverflowTexts(KernelObject* kernel, BoundInstance* bound) : kernel_(kernel), bound_(bound) {}
-
-  // Called by one thread at a time, without the GIL.
-  const std::string& Of(uint32_t node, uint64_t op) {
-    std::string& text = texts_[{node, op}];
-    if (!text.empty()) return text;
-    const PyGILState_STATE state = PyGILState_Ensure();
-    PyObject* made =
-        PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel_), "_overflow_text", "OIK",
-                            bound_->object, node, static_cast<unsigned long long>(op));
-    const char* utf8 = made == nullptr ? nullptr : PyUnicode_AsUTF8(made);
-    text = utf8 == nullptr ? "Overflow detected\n" : utf8;
-    if (utf8 == nullptr) PyErr_Clear();
-    Py_XDECREF(made);
-    PyGILState_Release(state);
-    return text;
-  }
-
- private:
-  KernelObject* kernel_;
-  BoundInstance* bound_;
-  std::map<std::pair<uint32_t, uint64_t>, std::string> texts_;
-};
-
-// Launches a kernel with prints or checks, which releases the GIL during the launch.
-bool LaunchWithHooks(KernelObject* kernel, BoundInstance* bound, const uint64_t* slots,
-                     uint64_t* results, Failure* failure) {
-  const Instance& instance = *bound->instance;
-  // Python and C buffer separately: text that the program printed before must appear first.
-  if (bound->prints) FlushPythonStdout();
-  const InstanceTexts& texts = instance.texts();  // needs the GIL
-  PrintSink sink;
-  OverflowTexts overflows(kernel, bound);
-  LaunchHooks hooks;
-  hooks.print = [&](uint32_t node, const uint64_t* values, uint32_t count) {
-    const auto& formats = texts.source_map.formats();
-    const auto format = formats.find(node);
-    if (format != formats.end()) {
-      sink.Add(RenderFormat(format->second, texts.types, values, count));
-    } else if (count == 1) {
-      sink.Add(overflows.Of(node, values[0]));
-    }
-  };
-  hooks.fail = [&](uint32_t node, const uint64_t* values, uint32_t count) {
-    // The first failure is the one that is reported. Launch calls one hook at a time.
-    if (failure->happened) return;
-    failure->happened = true;
-    failure->node = node;
-    failure->values.assign(values, values + count);
-  };
-  hooks.error = [&](std::string_view text) { failure->error = std::string(text); };
-  hooks.failed = FlagForLaunch();
-  const FlagTaken taken;
-  BeginUnlockedLaunch();
-  bool ok;
-  Py_BEGIN_ALLOW_THREADS;
-  ok = instance.kernel()->Launch(slots, results, {&hooks, launch_threads});
-  sink.Flush();  // without the GIL: writing to stdout may block
-  Py_END_ALLOW_THREADS;
-  EndUnlockedLaunch();
-  return ok;
-}
-
-// Launches, and releases the GIL if the instance's previous launch took long.
-bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
-                 const LaunchHooks* hooks) {
-  const LoadedKernel& kernel = *bound->instance->kernel();
-  const uint64_t begin = Ticks();
-  bool ok;
-  // The previous launch predicts this one. A wrong guess costs one launch with or without the lock.
-  if (bound->ticks < kUnlockTicks) {
-    ok = kernel.Launch(slots, results, {hooks, launch_threads});
-  } else {
-    BeginUnlockedLaunch();
-    Py_BEGIN_ALLOW_THREADS;
-    ok = kernel.Launch(slots, results, {hooks, launch_threads});
-    Py_END_ALLOW_THREADS;
-    EndUnlockedLaunch();
-  }
-  bound->ticks = Ticks() - begin;
-  return ok;
-}
-
-// Launches a kernel with trees that neither prints nor checks. False: the runtime failed.
-bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
-                   Failure* failure) {
-  LaunchHooks hooks;
-  hooks.error = [failure](std::string_view text) { failure->error = std::string(text); };
-  hooks.failed = FlagForLaunch();
-  return LaunchPlain(bound, slots, results, &hooks);
-}
 
 bool RecordLaunch(KernelObject* kernel, std::unique_ptr<LaunchTime> launch, bool on_device) {
   launch->End();
@@ -601,41 +147,6 @@ bool RecordLaunch(KernelObject* kernel, std::unique_ptr<LaunchTime> launch, bool
   PyObject* done = PyObject_CallFunction(profiler, "NN", name, time);
   Py_XDECREF(done);
   return done != nullptr;
-}
-
-// Raises the error of a failed launch: an interrupt, a failure of the runtime, or a failed check,
-// whose message is rendered here and positioned by Python code. Always returns null.
-PyObject* RaiseFailure(KernelObject* kernel, BoundInstance* bound, const Failure& failure) {
-  if (!failure.happened && failure.error.empty()) {
-    RaiseInterrupt();
-    return nullptr;
-  }
-  if (!failure.happened) {
-    PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_runtime_error", "s",
-                                         failure.error.c_str());
-    Py_XDECREF(done);
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, "the launch failed");
-    return nullptr;
-  }
-  const InstanceTexts& texts = bound->instance->texts();
-  const auto& formats = texts.source_map.formats();
-  const auto format = formats.find(failure.node);
-  std::string text;
-  if (format != formats.end()) {
-    text = RenderFormat(format->second, texts.types, failure.values.data(),
-                        static_cast<uint32_t>(failure.values.size()));
-  }
-  PyObject* values = PyList_New(0);
-  for (uint64_t value : failure.values) {
-    PyObject* number = PyLong_FromLongLong(static_cast<int64_t>(value));
-    PyList_Append(values, number);
-    Py_DECREF(number);
-  }
-  PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(kernel), "_failed", "OIsN",
-                                       bound->object, failure.node, text.c_str(), values);
-  Py_XDECREF(done);
-  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, "a check failed");
-  return nullptr;
 }
 
 PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
@@ -655,16 +166,16 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     heap_results.resize(num_results);
     results = heap_results.data();
   }
+  auto* const self = reinterpret_cast<PyObject*>(kernel);
   // Converting an argument may run Python code, which may drop the instance.
   const InstanceRef hold(bound);
   std::memcpy(slots, bound->slots.data(), num_slots * sizeof(uint64_t));
   // A kernel that ends without a return statement leaves them untouched.
   std::memset(results, 0, num_results * sizeof(uint64_t));
   HeldGradients gradients;
-  if (!PackSlots(kernel, *bound, args, &gradients, slots)) return nullptr;
+  if (!PackSlots(self, *bound, args, &gradients, slots)) return nullptr;
   if (kernel->is_derivative &&
-      !(CheckApart(kernel, *bound, args) &&
-        AccessWatch::AddLaunch(reinterpret_cast<PyObject*>(kernel), *bound, slots))) {
+      !(CheckApart(self, *bound, args) && AccessWatch::AddLaunch(self, *bound, slots))) {
     return nullptr;
   }
   const bool on_device = bound->instance->kernel()->is_on_device();
@@ -679,25 +190,17 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   // Only a profiler pays for looks at the clock.
   std::unique_ptr<LaunchTime> time;
   if (profiler != nullptr) time = std::make_unique<LaunchTime>(&ActiveDevice());
-  if (!on_device && !bound->prints && !bound->can_fail && bound->trees.empty()) {
-    if (!LaunchPlain(bound, slots, results, OnlyInterruptible())) {
-      return RaiseFailure(kernel, bound, {});
-    }
-  } else {
-    Failure failure;
-    const bool ok = bound->prints || bound->can_fail
-                        ? LaunchWithHooks(kernel, bound, slots, results, &failure)
-                        : LaunchQuietly(bound, slots, results, &failure);
-    if (!ok) return RaiseFailure(kernel, bound, failure);
-  }
+  if (!Launch(self, bound, slots, results, launch_threads)) return nullptr;
   // Another thread may have taken the profiler off, or put one on.
   if (time != nullptr && profiler != nullptr && !RecordLaunch(kernel, std::move(time), on_device)) {
     return nullptr;
   }
   if (!arrays.empty()) {
-    Failure failure;
-    failure.error = std::string(arrays.CopyBack().message());
-    if (!failure.error.empty()) return RaiseFailure(kernel, bound, failure);
+    const absl::Status copied = arrays.CopyBack();
+    if (!copied.ok()) {
+      RaiseRuntimeError(self, std::string(copied.message()));
+      return nullptr;
+    }
   }
   return MakeResults(*bound, results);
 }

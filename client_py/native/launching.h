@@ -1,0 +1,26 @@
+// A launch from Python: when it gives the GIL away, and what of its prints, checks and failures
+// Python gets to see.
+#ifndef KILN_CLIENT_PY_NATIVE_LAUNCHING_H_
+#define KILN_CLIENT_PY_NATIVE_LAUNCHING_H_
+
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+
+#include "client_py/native/bound_instance.h"
+
+namespace kiln {
+
+// Launches on up to `threads` threads, 0: all of the pool. Needs the GIL, and releases it while a
+// launch that takes long runs. False with a Python error if the launch failed or was interrupted;
+// methods of `kernel` make the error. The caller holds a reference to `bound`.
+bool Launch(PyObject* kernel, BoundInstance* bound, const uint64_t* slots, uint64_t* results,
+            int threads);
+
+// Raises an error of the runtime, as a launch that fails does.
+void RaiseRuntimeError(PyObject* kernel, const std::string& text);
+
+}  // namespace kiln
+
+#endif  // KILN_CLIENT_PY_NATIVE_LAUNCHING_H_
