@@ -238,6 +238,10 @@ class Writer:
         else:
             head = looped
         separate = form == "separate"
+        # What comes of it is the same, with CUDA's tiles as well.
+        near = sorted({field for field, _, _ in step["terms"]})
+        if near:
+            body.append(f"ti.block_local({', '.join(f'x{field}' for field in near)})")
         if count == 0:
             body.append("for _ in range(1):")
         elif separate:
