@@ -339,6 +339,40 @@ TEST(CudaTargetTest, ASumBesideOperationsOfThreadsIsOneOfEachThread) {
   EXPECT_THAT(made->ptx, Not(HasSubstr("bar.sync")));
 }
 
+// A block of threads that reads from a tile runs one dense block at a time, here of 40 cells.
+TEST(CudaTargetTest, TilesHaveBlocksOfFewThreads) {
+  const auto block_dim = [](const std::string& attributes) {
+    const std::string text = absl::StrCat(R"(kiln.kernel @k
+      trees [#kiln.tree<slot = 0, nodes = [<root, axes = [], cell_bytes = 64>,
+        <pointer, axes = [0, 4], cell_bytes = 320>,
+        <dense, parent = 1, axes = [0, 40], cell_bytes = 8>]>]
+      storages [
+        #kiln.tree_field<tree = 0, node = 2, axes = [0], offset = [], types = [i32],
+          components = [0, 2, 0], alias = 0, read_only = false>,
+        #kiln.tree_field<tree = 0, node = 2, axes = [0], offset = [], types = [i32],
+          components = [0, 2, 4], alias = 0, read_only = false>]
+      results [] attributes {slots = 2 : i64} {
+    kiln.task.range_for "t" struct_for 0 body (%i : i32) {
+      %one = arith.constant 1 : i32
+      %a = arith.addi %i, %one : i32
+      %p = kiln.global 0 component 0 [%i] : <i32>
+      %q = kiln.global 0 component 0 [%a] : <i32>
+      %x = kiln.load %p : <i32>
+      %y = kiln.load %q : <i32>
+      %s = arith.addi %x, %y : i32
+      %r = kiln.global 1 component 0 [%i] {no_activate} : <i32>
+      kiln.store %s, %r : <i32>
+      kiln.continue
+    } attributes {)",
+                                          attributes, "}\nkiln.return\n}\n");
+    const auto made = Compile(text, Target::CudaPtx(75));
+    return made.ok() ? absl::StrCat(made->tasks[0].block_dim()) : made.status().ToString();
+  };
+  EXPECT_EQ(block_dim("block_local = array<i64: 0>"), "64");
+  EXPECT_EQ(block_dim("block_local = array<i64: 0>, block_dim = 256 : i32"), "256");
+  EXPECT_EQ(block_dim("block_local = array<i64: 1>"), "128") << "nothing is read from that field";
+}
+
 TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {
   const auto made = Compile(Serial(), Target::CudaPtx(80));
   ASSERT_TRUE(made.ok()) << made.status();

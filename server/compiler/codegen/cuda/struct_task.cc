@@ -23,6 +23,8 @@ class StructEmitter : private StructElement {
   int64_t Iterations() const;
   int64_t MostIterations() const;
   void Emit();
+  // Whether a block of threads runs one element at a time.
+  bool by_blocks() const { return by_blocks_; }
 
  private:
   void MapCell(Value* digit);
@@ -34,6 +36,7 @@ class StructEmitter : private StructElement {
   // By index of the loop, as i64.
   llvm::SmallVector<Value*, 4> ByIndex(const TreeWalker::Coordinates& at);
 
+  bool by_blocks_ = false;
   Value* number_ = nullptr;        // of the iteration
   TreeWalker::Coordinates index_;  // of the cell that MapCell was last at
 };
@@ -218,7 +221,8 @@ void StructEmitter::Emit() {
   Value* elements = f_.EntryLoad(node, list + cuda_abi::kListElements);
   Value* count = Field(node, list + cuda_abi::kListCount, b_.getInt64Ty());
   Tiles tiles(f_, task_, plan_);
-  if (!tiles.empty()) return EmitByBlocks(tiles, elements, count);
+  by_blocks_ = !tiles.empty();
+  if (by_blocks_) return EmitByBlocks(tiles, elements, count);
   Value* iterations = b_.getInt64(Iterations());
   Value* total = b_.CreateNSWMul(count, iterations);
   EmitThreadLoop(f_, task_, total, [&](Value* number, const SkipUnless& skip_unless) {
@@ -251,6 +255,11 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   task->set_iterations(emitter.Iterations());
   task->set_end(emitter.MostIterations());
   emitter.Emit();
+  // More threads than an element has cells would only wait.
+  if (emitter.by_blocks() && op.getBlockDim() == 0) {
+    const auto warps = llvm::divideCeil(static_cast<uint64_t>(emitter.Iterations()), kWarp);
+    task->set_block_dim(std::min(task->block_dim(), static_cast<uint32_t>(warps * kWarp)));
+  }
 }
 
 }  // namespace kiln::cuda

@@ -12,7 +12,6 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 constexpr uint32_t kBlock = 128;  // threads of a block, unless the program says otherwise
-constexpr uint32_t kWarp = 32;
 // Threads of a task with accumulators, some of which end with an atomic for each of them.
 constexpr uint32_t kMostAccumulating = 1 << 16;
 

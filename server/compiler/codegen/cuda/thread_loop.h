@@ -9,6 +9,8 @@
 
 namespace kiln::cuda {
 
+inline constexpr uint32_t kWarp = 32;  // threads
+
 // A special register, such as the number of the thread in its block, as i64.
 llvm::Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which);
 
