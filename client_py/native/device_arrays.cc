@@ -97,10 +97,13 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
 absl::Status DeviceArrays::CopyBack() {
   // Of an array that is only read, not even the same bytes may be written: its memory may be
   // read-only.
+  bool any = false;
   for (const HostArray& array : arrays_) {
-    if (array.is_written && array.bytes > 0) device_->CopyOut(array.host, array.copy, array.bytes);
+    if (!array.is_written || array.bytes == 0) continue;
+    device_->CopyOut(array.host, array.copy, array.bytes);
+    any = true;
   }
-  return arrays_.empty() ? absl::OkStatus() : ToStatus(device_->Synchronize());
+  return any ? ToStatus(device_->Synchronize()) : absl::OkStatus();
 }
 
 }  // namespace kiln

@@ -24,7 +24,7 @@ class DeviceArrays {
   // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
   // overlap do so there, too. Needs the GIL, as all do.
   absl::Status Prepare(const BoundInstance& bound, PyObject* const* args, uint64_t* slots);
-  // After a launch that was waited for: copies what the kernel may have written back.
+  // After a launch: waits for it if it may have written to arrays, and copies those back.
   absl::Status CopyBack();
   bool empty() const { return arrays_.empty(); }
 

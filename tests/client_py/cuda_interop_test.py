@@ -133,6 +133,40 @@ print(Memory.live)
     ] or pytest.fail(out)
 
 
+def test_calls_of_warm_launches(run, run_python, tmp_path):
+    """What a launch asks of the driver, once the kernel has an instance."""
+    log = str(tmp_path / "log")
+    out = run(
+        run_python,
+        """
+@ti.kernel
+def field(x: ti.template(), s: ti.f32):
+    for i in x:
+        x[i] += s
+
+x, a = ti.field(ti.f32, 8), ti.ndarray(ti.f32, 8)
+b, c = np.ones(8, np.float32), np.ones(8, np.float32)
+for call in (field, x, 1.0), (double, a), (copy, a, a), (copy, b, c), (copy, b, a):
+    for _ in range(2):
+        call[0](*call[1:])
+    ti.sync()
+    before = len(pathlib.Path(os.environ["LOG"]).read_text())
+    call[0](*call[1:])
+    calls = pathlib.Path(os.environ["LOG"]).read_text()[before:].split()
+    print(*[one for one in calls if one != "cuCtxGetCurrent"], calls.count("cuCtxGetCurrent"))
+""",
+        LOG=log,
+        KILN_FAKE_CUDA=f"log={log}",
+    )
+    assert out.splitlines() == [
+        "cuLaunchKernel 0",
+        "cuLaunchKernel 0",
+        "cuLaunchKernel 0",
+        "cuMemcpyHtoD_v2 cuMemcpyHtoD_v2 cuLaunchKernel cuMemcpyDtoH_v2 cuCtxSynchronize 4",
+        "cuMemcpyHtoD_v2 cuLaunchKernel 1",
+    ] or pytest.fail(out)
+
+
 def test_known_arrays_need_no_python_code(run, run_python):
     """A call with arrays of known types runs none of the front end's code."""
     out = run(

@@ -170,6 +170,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--batches", type=int, help="so many, however long they take")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cuda", action="store_true", help="on the emulator of CUDA")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--reduce", type=int, metavar="SEED")
     options = parser.parse_args()
@@ -177,7 +178,7 @@ def main():
         print(program(options.show))
         return 0
     with tempfile.TemporaryDirectory() as home:
-        machine = hunting.Machine(home, "random_gradients.batch")
+        machine = hunting.Machine(home, "random_gradients.batch", cuda=options.cuda)
         try:
             if options.reduce is not None:
                 tried = (reduced(machine, options.reduce, one) for one in QUICK + FULL + SECOND)
