@@ -1,6 +1,6 @@
 """Kernel throughput of Kiln, C++ with OpenMP, and Taichi, in one run.
 
-    ./kiln python bench/kernels.py --taichi-python PYTHON
+    ./kiln python bench/kernels.py --taichi-python PYTHON [--docs]
     ./kiln python bench/kernels.py --rows fill,life --threads 1 --json FILE
     ./kiln python bench/kernels.py --guard
 
@@ -54,7 +54,7 @@ LOSS = 0.1
 
 
 def parse():
-    parser = harness.parser(__doc__)
+    parser = harness.parser(__doc__, docs=True)
     parser.add_argument("--rows", default="", help="these rows only, separated by commas")
     parser.add_argument("--threads", type=int, action="append", help="0: all (default: 0 and 1)")
     parser.add_argument("--guard", action="store_true", help="compare with the kept figures")
@@ -92,7 +92,11 @@ def sampled(rounds, peers):
     return samples
 
 
-def show(title, figures):
+HEADER = ["kernel", "Kiln ms", "C++ ms", "Taichi ms", "of C++", "x Taichi", "GB/s", "goal"]
+
+
+def table(figures):
+    """Rows under HEADER."""
     rows = []
     for name, seconds in figures["kiln"].items():
         cpp, taichi = figures["cpp"][name], figures.get("taichi", {}).get(name)
@@ -114,8 +118,7 @@ def show(title, figures):
                 ", ".join(verdicts) or "ok",
             ]
         )
-    header = ["kernel", "Kiln ms", "C++ ms", "Taichi ms", "of C++", "x Taichi", "GB/s", "goal"]
-    harness.table(f"{title} (median of rounds; higher ratio is better)", header, rows)
+    return rows
 
 
 def losses(samples, kept):
@@ -150,7 +153,8 @@ def main():
                 name: {row: statistics.median(values) for row, values in rows.items()}
                 for name, rows in samples.items()
             }
-            show(f"Kernel throughput, {how}", medians)
+            title = f"Kernel throughput, {how} (median of rounds; higher ratio is better)"
+            harness.table(title, HEADER, table(medians))
             results[how] = medians
             if kept and how in kept["figures"]:
                 slower += [f"{how}, {text}" for text in losses(samples, kept["figures"][how])]
@@ -158,6 +162,9 @@ def main():
         sys.exit("slower than the kept figures:\n  " + "\n  ".join(slower))
     if not options.guard:
         harness.save("kernels", results, options.json)
+    if options.docs:
+        rows = [HEADER, ["---"] * len(HEADER), *table(results["all threads"])]
+        harness.write_docs("kernels", "\n".join("| " + " | ".join(row) + " |" for row in rows))
 
 
 if __name__ == "__main__":

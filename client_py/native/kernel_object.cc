@@ -1,6 +1,7 @@
 #include "client_py/native/kernel_object.h"
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
