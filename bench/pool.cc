@@ -189,13 +189,21 @@ class Threads final : public Executor {
   const bool awake_;
 };
 
+// As many threads as a launch takes that no other has come just before.
+int ThreadsOf(const Loop& loop, int most) {
+  int threads = 0;
+  // A thread of its own: bursts are those of a thread.
+  std::thread([&] { threads = ThreadsFor(loop.all(), most, Threads(loop.awake)).threads; }).join();
+  return threads;
+}
+
 // The pool's protocol, a step of a thread at a time.
 class Play {
  public:
   Play(const Loop& loop, const Costs& costs, int threads, bool plain)
       : loop_(loop),
         plain_(plain),
-        threads_(plain ? threads : ThreadsFor(loop.all(), threads, Threads(loop.awake)).threads),
+        threads_(plain ? threads : ThreadsOf(loop, threads)),
         shares_(std::make_unique<BasicShares<CountedWord>>()),
         ring_(threads_) {
     playing.costs = &costs;
