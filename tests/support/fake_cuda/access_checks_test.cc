@@ -81,7 +81,7 @@ TEST_F(AccessChecksTest, TwoThreadsThatWriteAWordRace) {
 }
 
 TEST_F(AccessChecksTest, BarriersOrderABlock) {
-  for (const std::string space : {"global", "shared"}) {
+  const auto check = [](const std::string& space) {
     const std::string at = space == "global" ? "%p" : "shared";
     const std::string write = "mov.u32 %r1, 9; @%first st." + space + ".u32 [" + at + "], %r1;\n";
     const std::string read =
@@ -98,7 +98,9 @@ TEST_F(AccessChecksTest, BarriersOrderABlock) {
                              "setp.eq.u32 %q2, %t, 41; @%q2 ld." +
                              space + ".u32 %r1, [" + at + "];";
     EXPECT_THAT(Run(both), IsEmpty());
-  }
+  };
+  check("global");
+  check("shared");
   // Of one block alone.
   EXPECT_THAT(Run("mov.u32 %r1, 9; @%first st.global.u32 [%p], %r1; bar.sync 0;\n"
                   "setp.ne.u32 %q1, %b, 0; @%q1 ld.global.u32 %r2, [%p];",
@@ -126,12 +128,14 @@ TEST_F(AccessChecksTest, WhatNothingHasWrittenIsNotRead) {
               IsEmpty());
   EXPECT_THAT(Run("@%first st.global.u16 [%p+8], 1; @%first ld.global.u32 %r1, [%p+8];", 1, false),
               HasSubstr("init"));
-  for (const std::string space : {"shared", "local"}) {
+  const auto check = [](const std::string& space) {
     const std::string at = space == "shared" ? "shared" : "stack";
     const std::string read = "@%first ld." + space + ".u32 %r1, [" + at + "];";
     EXPECT_THAT(Run(read), HasSubstr("bytes of " + space + " memory"));
     EXPECT_THAT(Run("@%first st." + space + ".u32 [" + at + "], %t;\n" + read), IsEmpty());
-  }
+  };
+  check("shared");
+  check("local");
 }
 
 }  // namespace
