@@ -29,12 +29,12 @@ def main():
         cells = [f"{kiln} ({plain})" for kiln, plain in zip(gains["kiln"], gains["plain"])]
         rows.append([loop["name"], f"{loop['one'] / loop['real']:.1f}", *cells])
     harness.table("Times faster than one thread, simulated: Kiln (a plain pool)", header, rows)
-    print("a thread's wake-up: {wake_call} ns of the caller, {wake} ns until it runs; "
-          "a cache line: {transfer} ns".format(**found["costs"]))
+    words = "a wake-up: {wake_call} ns of the caller, then {wake} ns; a cache line: {transfer} ns"
+    print(words.format(**found["costs"]))
     harness.save("pool", found, options.json)
     if options.docs:
-        lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
-        harness.write_docs("pool", "\n".join(lines))
+        table = [header, ["---"] * len(header), *rows]
+        harness.write_docs("pool", "\n".join("| " + " | ".join(row) + " |" for row in table))
 
 
 if __name__ == "__main__":
