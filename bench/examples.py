@@ -142,6 +142,8 @@ def row(name, sides):
 
 
 def table(results):
+    """Of the programs that ran."""
+    results = {name: sides for name, sides in results.items() if any(sides.values())}
     head = "| program | first frame, ms | Taichi | ratio | per frame, ms | Taichi | ratio |"
     return "\n".join([head, "|---" * 7 + "|", *(row(n, r) for n, r in sorted(results.items()))])
 
