@@ -144,8 +144,19 @@ def row(name, sides):
 def table(results):
     """Of the programs that ran."""
     results = {name: sides for name, sides in results.items() if any(sides.values())}
+    ratios = [_mean_ratio(results.values(), what) for what in ("cold", "frame")]
+    mean = f"| geometric mean | | | {ratios[0]:.2f} | | | {ratios[1]:.2f} |"
     head = "| program | first frame, ms | Taichi | ratio | per frame, ms | Taichi | ratio |"
-    return "\n".join([head, "|---" * 7 + "|", *(row(n, r) for n, r in sorted(results.items()))])
+    rows = [row(name, sides) for name, sides in sorted(results.items())]
+    return "\n".join([head, "|---" * 7 + "|", *rows, mean])
+
+
+def _mean_ratio(rows, what):
+    """The geometric mean of Kiln's times to Taichi's, of the rows that have both."""
+    both = [(row["kiln"], row["taichi"]) for row in rows if row["kiln"] and row["taichi"]]
+    return statistics.geometric_mean(
+        kiln[what] / taichi[what] for kiln, taichi in both if kiln[what] and taichi[what]
+    )
 
 
 if __name__ == "__main__":

@@ -1400,7 +1400,7 @@ def block_local(*args: Any) -> Any:
         k()
     """
 def cache_read_only(*args: Any) -> Any:
-    """Advice on where data should be kept, which nothing depends on.
+    """Advice about caches, which Kiln accepts and ignores.
 
     args: fields.
 

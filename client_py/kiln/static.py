@@ -212,7 +212,7 @@ def loop_config(
 
 
 def _hint(*args):
-    """Advice on where data should be kept, which nothing depends on.
+    """Advice about caches, which Kiln accepts and ignores.
 
     args: fields.
 

@@ -1,5 +1,5 @@
-// A launch from Python: when it gives the GIL away, and what of its prints, checks and failures
-// Python gets to see.
+// A launch from Python: when it releases the GIL, and how its prints, failed checks and errors
+// reach Python.
 #ifndef KILN_CLIENT_PY_NATIVE_LAUNCHING_H_
 #define KILN_CLIENT_PY_NATIVE_LAUNCHING_H_
 

@@ -11,8 +11,8 @@
 // Source: work stealing with half steals after Hendler and Shavit, "Non-blocking steal-half work
 // queues", PODC 2002; here a queue is an interval, which one word holds.
 //
-// Thread safety: Take may be called from any number of threads, of one thread for an index. Deal
-// requires that no thread takes.
+// Thread safety: any number of threads may call Take, each with an index of its own. Deal requires
+// that none does.
 #ifndef KILN_RUNTIME_CPU_SHARES_H_
 #define KILN_RUNTIME_CPU_SHARES_H_
 

@@ -4,8 +4,8 @@
 // busy never holds up the range. The caller is thread 0 and waits only for threads that have taken
 // a chunk, so it never waits for one that is parked to wake up.
 //
-// Nothing that a launch does takes time in proportion to the number of threads, but for groups of
-// eight: threads that arrive wake others, and enter and leave by the word of their group.
+// For each of many threads, the caller of a launch only deals a share. Threads that arrive wake
+// others, and they enter and leave by a word that eight of them share.
 //
 // After a launch threads spin for a moment, so that the next one meets them awake, then park. They
 // do not spin where they were preempted while doing so: then another program needs the core.
