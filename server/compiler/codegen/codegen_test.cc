@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/language/op_table.h"
@@ -159,6 +160,31 @@ TEST(OptimizedCodeTest, StreamsPassTheCachesByAlignedVectors) {
              Range({{0, 1000}}, in_place)));
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_EQ(text->find("!nontemporal"), std::string::npos);
+}
+
+// The sum of nine bytes takes 12 bits: more than LLVM sees by itself in so long a chain.
+TEST(OptimizedCodeTest, SumsOfBytesTake16BitsALane) {
+  for (const std::string quotient : {"arith.shrui %sum9, %three", "arith.divui %sum9, %three"}) {
+    std::string body = "%sum0 = arith.constant 0 : i32\n%three = arith.constant 3 : i32\n";
+    for (int i = 0; i < 9; ++i) {
+      absl::StrAppend(&body, "%c", i, " = arith.constant ", i, " : i32\n%j", i,
+                      " = arith.addi %i0, %c", i, " : i32\n%p", i,
+                      " = kiln.global 0 component 0 [%j", i, "] : !kiln.addr<i8>\n%b", i,
+                      " = kiln.load %p", i, " : !kiln.addr<i8>\n%x", i, " = arith.extui %b", i,
+                      " : i8 to i32\n%sum", i + 1, " = arith.addi %sum", i, ", %x", i, " : i32\n");
+    }
+    absl::StrAppend(&body, "%q = ", quotient, R"( : i32
+        %r = arith.trunci %q : i32 to i8
+        %to = kiln.global 1 component 0 [%i0] : !kiln.addr<i8>
+        kiln.store %r, %to : !kiln.addr<i8>
+        kiln.continue)");
+    auto text = TestKernel::OptimizedText(
+        Kernel({Dense(1, 1, {0, 0, 1}, "i8"), Dense(3, 1, {0, 0, 1}, "i8", "", 1)},
+               Range({{0, 1000}}, body)));
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_TRUE(absl::StrContains(*text, "x i16>")) << *text;
+    EXPECT_FALSE(absl::StrContains(*text, "x i32>")) << *text;
+  }
 }
 
 // A loop that only adds to a field may have copies of it; the field's memory is stated.

@@ -22,6 +22,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "server/compiler/codegen/cpu/bound_operands.h"
 #include "server/compiler/codegen/cpu/device_bitcode.h"
 #include "server/compiler/codegen/cpu/pipelines.h"
 #include "server/compiler/codegen/cpu/vector_math.h"
@@ -228,6 +229,12 @@ void Machine::Optimize(llvm::Module& module) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
+        if (name != BoundOperandsPass::kName) return false;
+        passes.addPass(BoundOperandsPass());
+        return true;
+      });
   llvm::ModulePassManager passes;
   const bool has_functions = llvm::any_of(module, [](const llvm::Function& f) {
     return !f.isDeclaration() && f.getName().starts_with(codegen::kFunctionPrefix);
