@@ -187,6 +187,26 @@ TEST(OptimizedCodeTest, SumsOfBytesTake16BitsALane) {
   }
 }
 
+// 512-bit vectors of other loops would lower the clock of many processors.
+TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
+  const auto has = [](const std::string& op, absl::string_view text) {
+    const std::string body = absl::StrCat(R"(
+        %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+        %x = kiln.load %p : !kiln.addr<f32>
+        %y = )",
+                                          op, R"( fastmath<afn> : f32
+        kiln.store %y, %p : !kiln.addr<f32>
+        kiln.continue)");
+    auto code = TestKernel::OptimizedText(
+        Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)), Target::Cpu(4));
+    EXPECT_TRUE(code.ok()) << code.status();
+    return code.ok() && absl::StrContains(*code, text);
+  };
+  EXPECT_TRUE(has("math.sin %x", "@_ZGVeN16v_sinf(<16 x float>"));
+  EXPECT_TRUE(has("arith.mulf %x, %x", "<8 x float>"));
+  EXPECT_FALSE(has("arith.mulf %x, %x", "<16 x float>"));
+}
+
 // A loop that only adds to a field may have copies of it; the field's memory is stated.
 TEST_P(CodegenTest, FieldsThatALoopOnlyAddsToAreNamed) {
   constexpr char kAdd[] = R"(

@@ -135,13 +135,14 @@ absl::StatusOr<std::string> TestKernel::EmitText(const std::string& text) {
                                kiln::Options(/*fast_math=*/true, 3));
 }
 
-absl::StatusOr<std::string> TestKernel::OptimizedText(const std::string& text) {
+absl::StatusOr<std::string> TestKernel::OptimizedText(const std::string& text,
+                                                      const Target& target) {
   ASSIGN_OR_RETURN(Parsed parsed, Parse(text));
   proto::ReportOptions report;
   report.set_print_ir(true);
   std::vector<proto::StageReport> stages;
   RETURN_IF_ERROR(Generator()
-                      ->Generate(parsed.kernel, Message(Target::Cpu(3)),
+                      ->Generate(parsed.kernel, Message(target),
                                  kiln::Options(/*fast_math=*/true, 3), report, &stages)
                       .status());
   for (const proto::StageReport& stage : stages) {

@@ -39,7 +39,8 @@ class TestKernel {
                                                      const std::string& prefix, Target target);
   static absl::StatusOr<std::string> EmitText(const std::string& text);
   // The LLVM IR after optimisation.
-  static absl::StatusOr<std::string> OptimizedText(const std::string& text);
+  static absl::StatusOr<std::string> OptimizedText(const std::string& text,
+                                                   const Target& target = Target::Cpu(3));
   ~TestKernel();
 
   // Runs all tasks on this thread, ranges in chunks or pieces of `chunk` (0: one); each run has
