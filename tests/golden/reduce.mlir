@@ -52,6 +52,67 @@ kiln.kernel @sums storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa
 // CHECK-NEXT: }
 
 // -----
+// The greatest of roots is the root of the greatest. The second root has another use.
+kiln.kernel @roots storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "kernel_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.extent 0 axis 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %p = kiln.global 0 component 0 [%i] : <f32>
+    %v = kiln.load %p : <f32>
+    %fastest = kiln.temporary 0 : <f32>
+    %speed = math.sqrt %v : f32
+    %a = kiln.atomic maxf %speed, %fastest : <f32>
+    %most = kiln.temporary 4 : <f32>
+    %root = math.sqrt %v : f32
+    %b = kiln.atomic maxf %root, %most : <f32>
+    kiln.store %root, %p : <f32>
+    %least = kiln.temporary 8 : <f32>
+    %other = math.sqrt %v : f32
+    %c = kiln.atomic minf %other, %least : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @roots storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "kernel_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.extent 0 axis 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : f32, %arg2 : f32, %arg3 : f32) {
+// CHECK-NEXT:       %0 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <f32>
+// CHECK-NEXT:       %2 = arith.cmpf uno, %1, %1 : f32
+// CHECK-NEXT:       %cst = arith.constant 0xFF800000 : f32
+// CHECK-NEXT:       %3 = arith.select %2, %cst, %1 : f32
+// CHECK-NEXT:       %4 = arith.maxnumf %arg1, %3 fastmath<reassoc,nnan,nsz> : f32
+// CHECK-NEXT:       %5 = math.sqrt %1 : f32
+// CHECK-NEXT:       %6 = arith.cmpf uno, %5, %5 : f32
+// CHECK-NEXT:       %7 = arith.select %6, %cst, %5 : f32
+// CHECK-NEXT:       %8 = arith.maxnumf %arg2, %7 fastmath<reassoc,nnan,nsz> : f32
+// CHECK-NEXT:       kiln.store %5, %0 : <f32>
+// CHECK-NEXT:       %cst_0 = arith.constant 0x7F800000 : f32
+// CHECK-NEXT:       %9 = arith.select %6, %cst_0, %5 : f32
+// CHECK-NEXT:       %10 = arith.minnumf %arg3, %9 fastmath<reassoc,nnan,nsz> : f32
+// CHECK-NEXT:       kiln.continue %4, %8, %10 : f32, f32, f32
+// CHECK-NEXT:     } finish (%arg0 = 0xFF800000 : f32, %arg1 = 0xFF800000 : f32, %arg2 = 0x7F800000 : f32) {
+// CHECK-NEXT:       %0 = kiln.temporary 0 : <f32>
+// CHECK-NEXT:       %1 = math.sqrt %arg0 : f32
+// CHECK-NEXT:       %2 = kiln.atomic  maxf %1, %0 : <f32>
+// CHECK-NEXT:       %3 = kiln.temporary 4 : <f32>
+// CHECK-NEXT:       %4 = kiln.atomic  maxf %arg1, %3 : <f32>
+// CHECK-NEXT:       %5 = kiln.temporary 8 : <f32>
+// CHECK-NEXT:       %6 = kiln.atomic  minf %arg2, %5 : <f32>
+// CHECK-NEXT:       kiln.yield
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
 // Not reduced: a histogram, an old value that is used, a cell that is also read.
 kiln.kernel @not storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
   kiln.task.range_for "kernel_0" bounds {

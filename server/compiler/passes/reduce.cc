@@ -21,6 +21,9 @@
 // then vectorises. After this pass the order is fixed: pieces, and the order of their atomics,
 // follow from the loop's bounds, so that results repeat. f16 is accumulated as f32.
 //
+// The greatest of square roots (the greatest speed, say) is the root of the greatest square, which
+// is one root for each piece instead of one for each iteration.
+//
 // Requires: offloaded level; promote-locals must follow, because accumulators are locals until
 // then. Guarantees: no atomic on the address is left in the body.
 #include <vector>
@@ -136,6 +139,7 @@ class Reduction {
     mlir::Type type = group.atomics.front().getValue().getType();
     mlir::Type wide = type.isF16() ? builder_.getF32Type() : type;
     mlir::TypedAttr identity = IdentityOf(group.kind, wide);
+    const bool of_roots = IsMaximumOfRoots(group);
 
     Accumulator sum = NewAccumulator(loc, identity);
     Accumulator any;
@@ -154,6 +158,10 @@ class Reduction {
     mlir::IRMapping mapping;
     mlir::Value address = CloneValue(group.address, &mapping);
     mlir::Value total = sum.total;
+    if (of_roots) {
+      total =
+          builder_.create<mlir::math::SqrtOp>(loc, total, ir::FloatFlags(kernel_.getFastMath()));
+    }
     if (wide != type) total = builder_.create<mlir::arith::TruncFOp>(loc, type, total);
     builder_.create<ir::AtomicOp>(loc, type, group.kind, total, address);
 
@@ -161,6 +169,7 @@ class Reduction {
       builder_.setInsertionPoint(atomic);
       mlir::Value old = builder_.create<ir::LoadOp>(loc, wide, sum.local);
       mlir::Value value = atomic.getValue();
+      if (of_roots) value = value.getDefiningOp<mlir::math::SqrtOp>().getOperand();
       if (wide != type) value = builder_.create<mlir::arith::ExtFOp>(loc, wide, value);
       builder_.create<ir::StoreOp>(loc, Accumulate(atomic, old, value, identity), sum.local);
       if (any.local) {
@@ -170,6 +179,17 @@ class Reduction {
       llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
       atomic.erase();
     }
+  }
+
+  // Whether the maximum of the roots is the root of the maximum, to the last bit. Rounding keeps
+  // the order of roots. Those of negative numbers are NaNs, which maxima ignore: the root of the
+  // greatest number is a NaN only if all of them are. That is not so for minima.
+  static bool IsMaximumOfRoots(const Group& group) {
+    return group.kind == AtomicKind::maxf && llvm::all_of(group.atomics, [](ir::AtomicOp atomic) {
+             mlir::Value value = atomic.getValue();
+             return value.getDefiningOp<mlir::math::SqrtOp>() && value.hasOneUse() &&
+                    !value.getType().isF16();
+           });
   }
 
   // Minima and maxima ignore NaNs. Replacing a NaN by the identity first allows nnan, without which

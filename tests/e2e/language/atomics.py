@@ -353,3 +353,27 @@ def reductions_of_locals_in_parallel_loops(show):
         return total + least
 
     show(k())
+
+
+@case()
+def greatest_of_square_roots(show):
+    x = ti.field(ti.f32, 1000)
+    greatest, least, first = (ti.field(ti.f32, ()) for _ in range(3))
+
+    @ti.kernel
+    def k(of_squares: ti.f32):
+        for i in x:
+            ti.atomic_max(greatest[None], ti.sqrt(x[i] * of_squares))
+            ti.atomic_min(least[None], ti.sqrt(x[i] * of_squares))
+        for i in x:
+            root = ti.sqrt(x[i])
+            if i < 10:
+                ti.atomic_max(first[None], root)
+
+    x.from_numpy(np.arange(1000, dtype=np.float32) + 2)
+    greatest[None], least[None] = 3, 100
+    k(1)
+    show(greatest[None], least[None], first[None])
+    greatest[None] = 3
+    k(-1)  # no root is a number
+    show(greatest[None], least[None])
