@@ -2,6 +2,8 @@
 
 from .numbers import INTS
 
+DEEPEST_CALL = 8  # of a function that makes a struct
+
 
 class Expressions:
     """The part of the generator that makes expressions; generator.py keeps the scopes."""
@@ -390,7 +392,8 @@ class Expressions:
         if cells and self.chance(0.5):
             data, path = self.pick(cells)
             return f"{data.name}[{self.index(data)}]{path}"
-        called = self.call(kind, depth) if self.chance(0.3) else None
+        # Functions of several structs may otherwise call each other without an end.
+        called = self.call(kind, depth) if depth < DEEPEST_CALL and self.chance(0.3) else None
         if called:
             return called
         if self.chance(0.25):
