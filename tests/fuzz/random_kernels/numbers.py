@@ -142,6 +142,15 @@ class Arithmetic:
             to = self.default_ip
         return self.cast(a, to), self.cast(b, to), to
 
+    def quotient(self, a, b):
+        """a / b. Integers count as the default float, but are not rounded to it."""
+        rounded = self.real(a), self.real(b)
+        to = self.promoted(*(x.type for x in rounded))
+        exact = self.cast(a, to), self.cast(b, to)
+        if self.loose and any(self.cast(x, to).value != y.value for x, y in zip(rounded, exact)):
+            raise Undecided("an integer that the reference rounds")
+        return self._float(to, _divide, *exact)
+
     def real(self, x):
         """The number as the argument of a mathematical function."""
         x = self.lift(x)
@@ -160,8 +169,7 @@ class Arithmetic:
         if op == "**":
             return self.power(a, b)
         if op == "/":
-            a, b, to = self._arithmetic(self.real(a), self.real(b))
-            return self._float(to, _divide, a, b)
+            return self.quotient(self.lift(a), self.lift(b))
         if op in ("&", "|", "^"):
             return self.bits(op, a, b)
         a, b, to = self._arithmetic(a, b)
