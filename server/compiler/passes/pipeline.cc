@@ -50,6 +50,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"cse", mlir::createCSEPass, true, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
+      // Its locals are promoted after `reduce`. Before `offload`, while loops show who writes what.
+      {"carry-cells", CreateCarryCellsPass},
       {"offload", CreateOffloadPass},
       // Changes nothing. Before passes that may leave out what it would refuse.
       {"check-simt", CreateCheckSimtPass},

@@ -1,6 +1,7 @@
 """All forms of loops, their ranges, and the ways to leave them."""
 
 # ruff: noqa: E741, F841, B007, B020, PERF
+import numpy as np
 from harness import case, ti
 
 
@@ -1461,3 +1462,54 @@ def ndrange_of_nothing(show):
 
     show(k())
     show.error(plain)
+
+
+@case()
+def cells_that_inner_loops_update_in_branches(show):
+    n = 40
+    x = ti.field(ti.f32, n)
+    sums, counts = ti.field(ti.f32, n), ti.field(ti.i32, n)
+    short = ti.field(ti.f16, n // 2)
+    shifted = ti.field(ti.i64, (n, 4), offset=(-7, 2))
+    after = ti.field(ti.i32, n)
+
+    @ti.kernel
+    def k(a: ti.types.ndarray(), m: ti.i32):
+        for i in range(n):
+            counts[i] = -1
+            for j in range(m):
+                if i != j:
+                    sums[i] += x[j]
+                    counts[i] += 1
+                if j > i + 20:
+                    break
+            after[i] = counts[i]
+        for i in range(n + 30):  # more than there are cells
+            for j in range(m):
+                if i < n // 2 and j % 3 == 0:
+                    short[i] += 0.25
+                if i < n and j % 7 == i % 7:
+                    if j > 30:
+                        continue
+                    a[i] -= j
+        for i, c in ti.ndrange((-7, n - 7), (2, 6)):
+            j = m
+            while j > 0:
+                j -= 1
+                for b in range(j % 4):
+                    if b != c - 2:
+                        shifted[i, c] += b + 1
+                    else:
+                        shifted[i, c] = ti.max(shifted[i, c], j)
+        for i in range(n):
+            for j in range(m):
+                if j % 2 == 0:
+                    x[(i + 1) % n] += 0.5  # of several iterations: an atomic
+
+    a = np.arange(n, dtype=np.float32)
+    x.from_numpy(np.arange(n, dtype=np.float32))
+    for m in (n, 0, 13):
+        k(a, m)
+        show(sums.to_numpy().tolist(), counts.to_numpy().tolist(), after.to_numpy().tolist())
+        show(short.to_numpy().tolist(), a.tolist(), x.to_numpy().tolist())
+        show(shifted.to_numpy().sum(axis=0).tolist(), shifted.to_numpy()[::9].tolist())

@@ -1,0 +1,104 @@
+#include "server/compiler/passes/own_cells.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace kiln {
+namespace {
+
+bool IsConstant(mlir::Value value, int64_t* number) {
+  llvm::APInt constant;
+  if (!matchPattern(value, mlir::m_ConstantInt(&constant))) return false;
+  *number = constant.getSExtValue();
+  return true;
+}
+
+// Reads an index expression into `out`; false if it is of another form. The grammar, in which d is
+// an index of the loop and c a constant:
+//
+//   index  := number | d + c | c
+//   number := d | number * c + d    where 0 <= d < c
+//
+// The condition is what makes numbers of different digits differ.
+bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
+  int64_t number;
+  if (IsConstant(index, &number)) {
+    out->offset += number;
+    return true;
+  }
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(index)) {
+    if (argument.getOwner() != &loop.getBodyRegion().front()) return false;
+    out->digits.push_back(argument.getArgNumber());
+    return true;
+  }
+  auto add = index.getDefiningOp<mlir::arith::AddIOp>();
+  if (!add) return false;
+  if (IsConstant(add.getRhs(), &number)) {
+    out->offset += number;
+    return ParseAxis(add.getLhs(), loop, out);
+  }
+  auto low = llvm::dyn_cast<mlir::BlockArgument>(add.getRhs());
+  auto high = add.getLhs().getDefiningOp<mlir::arith::MulIOp>();
+  if (!low || !high || low.getOwner() != &loop.getBodyRegion().front()) return false;
+  const unsigned dimension = low.getArgNumber();
+  int64_t radix, lower, upper;
+  if (loop.isSparse()) return false;
+  if (!IsConstant(high.getRhs(), &radix) || !IsConstant(loop.getLowers()[dimension], &lower) ||
+      !IsConstant(loop.getUppers()[dimension], &upper) || lower != 0 || upper > radix) {
+    return false;
+  }
+  if (!ParseAxis(high.getLhs(), loop, out) || out->offset != 0) return false;
+  out->digits.push_back(dimension);
+  return true;
+}
+
+// Whether no two iterations of the loop access the same cell at this address. That is so if each of
+// the loop's dimensions is a digit of some axis that tells the storage's cells apart.
+bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
+  address = ArrayOf(address);  // an iteration owns all elements of its cell
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  auto component = address.getDefiningOp<ir::ComponentOp>();
+  if (!global && !component) return false;
+  auto kernel = loop->getParentOfType<ir::KernelOp>();
+  const int64_t storage = global ? global.getStorage() : component.getStorage();
+  const int64_t first = global ? global.getComponent() : component.getFirst();
+  llvm::SmallVector<bool> seen(loop.getBody().getNumArguments());
+  for (mlir::Value index : global ? global.getIndices() : component.getIndices()) {
+    const int64_t axis = out->axes.size();
+    if (!ParseAxis(index, loop, &out->axes.emplace_back())) return false;
+    if (!Distinguishes(kernel, storage, first, axis)) continue;
+    for (unsigned dimension : out->axes.back().digits) seen[dimension] = true;
+  }
+  return llvm::all_of(seen, [](bool b) { return b; });
+}
+
+}  // namespace
+
+OwnCells::OwnCells(ir::ParallelForOp loop, const FunctionFacts& functions) : loop_(loop) {
+  // Loops write in few ways, however long their bodies are.
+  const auto add = [&](mlir::Value address) {
+    Write write{ClassOf(address), false, {}};
+    write.own = ParseOwnCell(address, loop, &write.cell);
+    for (const Write& known : writes_) {
+      if (known.cells == write.cells && known.own == write.own && known.cell == write.cell) return;
+    }
+    writes_.push_back(std::move(write));
+  };
+  loop.walk([&](mlir::Operation* op) {
+    const Effects effects = functions.EffectsOf(op);
+    if (effects.Has(kTouchesMemory)) writes_.push_back({});  // anywhere
+    for (mlir::Value address : effects.writes) add(address);
+  });
+}
+
+bool OwnCells::Has(mlir::Value address) const {
+  OwnCell cell;
+  const MemoryClass cells = ClassOf(address);
+  if (!ParseOwnCell(address, loop_, &cell)) return false;
+  // Storages of one alias set may have different layouts: equal indices may name different cells.
+  if (cells.kind != MemoryClass::kStorage) return false;
+  return llvm::all_of(writes_, [&](const Write& write) {
+    return !MayOverlap(write.cells, cells) || (write.own && write.cell == cell);
+  });
+}
+
+}  // namespace kiln

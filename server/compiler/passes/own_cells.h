@@ -1,0 +1,51 @@
+// Which cells one iteration of a parallel loop has for itself.
+#ifndef KILN_SERVER_COMPILER_PASSES_OWN_CELLS_H_
+#define KILN_SERVER_COMPILER_PASSES_OWN_CELLS_H_
+
+#include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/function_facts.h"
+#include "server/compiler/passes/memory.h"
+
+namespace kiln {
+
+// The index expressions of a cell that belongs to one iteration. In each axis it is a number in
+// mixed radix, whose digits are indices of the loop, plus a constant. Loops that a front end tiled
+// by hand have several digits, as in x[i * 8 + j] for j in range(8).
+//
+// Two accesses of equal OwnCells are to one cell if they are of one iteration, and never otherwise.
+struct OwnCell {
+  struct Axis {
+    llvm::SmallVector<unsigned, 2> digits;  // the loop's dimensions, most significant first
+    int64_t offset = 0;
+    bool operator==(const Axis& other) const {
+      return digits == other.digits && offset == other.offset;
+    }
+  };
+  llvm::SmallVector<Axis, 3> axes;
+  bool operator==(const OwnCell& other) const { return axes == other.axes; }
+};
+
+class OwnCells {
+ public:
+  // Valid until the loop writes other cells than now.
+  OwnCells(ir::ParallelForOp loop, const FunctionFacts& functions);
+
+  // Whether only the iteration that computes `address`, in the loop, writes there. That is so if
+  // the loop's indices determine the cell, and every other write of the loop that may overlap it
+  // has the same indices.
+  bool Has(mlir::Value address) const;
+
+ private:
+  struct Write {
+    MemoryClass cells;
+    bool own;
+    OwnCell cell;
+  };
+
+  ir::ParallelForOp loop_;
+  llvm::SmallVector<Write> writes_;  // each distinct way to write once
+};
+
+}  // namespace kiln
+
+#endif  // KILN_SERVER_COMPILER_PASSES_OWN_CELLS_H_
