@@ -207,6 +207,30 @@ TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
   EXPECT_FALSE(has("arith.mulf %x, %x", "<16 x float>"));
 }
 
+// Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.
+TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
+  auto text = TestKernel::OptimizedText(
+      Kernel({Dense(1, 1, {0, 0, 48}, "f32"), Dense(3, 1, {0, 0, 48}, "f32", "", 1)},
+             Range({{0, 1000}}, R"(
+    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+    %x = kiln.load %from : !kiln.addr<f32>
+    %to = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
+    %y = kiln.load %to : !kiln.addr<f32>
+    %less = arith.cmpf olt, %x, %y : f32
+    %v0 = arith.mulf %x, %y fastmath<reassoc,contract> : f32
+    %v1 = arith.addf %v0, %x fastmath<reassoc,contract> : f32
+    %v2 = arith.divf %v1, %y fastmath<reassoc,contract> : f32
+    kiln.if %less {
+      kiln.store %v2, %to : !kiln.addr<f32>
+      kiln.yield
+    }
+    kiln.continue)")),
+      Target::Cpu(4));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_FALSE(absl::StrContains(*text, "masked.gather")) << *text;
+  EXPECT_FALSE(absl::StrContains(*text, "masked.scatter")) << *text;
+}
+
 // A loop that only adds to a field may have copies of it; the field's memory is stated.
 TEST_P(CodegenTest, FieldsThatALoopOnlyAddsToAreNamed) {
   constexpr char kAdd[] = R"(
