@@ -29,6 +29,19 @@ def arrays(a: ti.types.ndarray(), b: ti.types.ndarray()):
     a[0] = b[0]
 
 
+@ti.kernel
+def two_tasks():
+    for i in one:
+        one[i] += 1
+    for i in other:
+        other[i] += 1
+
+
+def step():
+    for _ in range(40):
+        two_tasks()
+
+
 class External:
     """An array of another library on the device, by `__cuda_array_interface__`."""
 
@@ -57,6 +70,10 @@ figures = {
     "two ndarrays": cost("arrays(array, second)", 100_000, {}),
     "two NumPy arrays": cost("arrays(numpy, numpy2)", 20_000, {}),
 }
+with ti.graph.capture() as graph:
+    step()
+figures["80 tasks, one by one"] = cost("step()", 1_000, {})
+figures["80 tasks, a captured graph"] = cost("graph.launch()", 1_000, {})
 if ARCH == "cuda":
     externals = {"x": External(array), "y": External(second)}
     figures["two arrays of another library"] = cost("arrays(x, y)", 5_000, externals)

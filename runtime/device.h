@@ -13,6 +13,7 @@
 
 #include "common/artifact/target.h"
 #include "runtime/kernel_info.h"
+#include "runtime/launch_graph.h"
 #include "runtime/result.h"
 #include "runtime/storage.h"
 #include "runtime/tree/tree_data.h"
@@ -42,6 +43,9 @@ class Device {
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info, const std::vector<std::string>& directories) = 0;
+
+  // An empty graph; null: the device starts each launch by itself, so a graph would save nothing.
+  virtual std::unique_ptr<LaunchGraph> MakeGraph() { return nullptr; }
 
   // --- Memory. Copies and fills come after the launches before them and before those after them.
   // Zeroed memory for fields; ResourceExhausted names the size if there is none.

@@ -22,6 +22,7 @@ namespace kiln {
 
 class ElementList;
 class Executor;
+class LaunchGraph;
 
 // The digest of runtime/abi.h that Target.runtime_abi and entries must state.
 uint64_t RuntimeAbi();
@@ -55,6 +56,8 @@ class DeviceCode {
   // As LoadedKernel::Launch.
   virtual bool Launch(const uint64_t* arguments, uint64_t* results,
                       const LaunchOptions& options) const = 0;
+  // As LoadedKernel::AddTo.
+  virtual Result<> AddTo(LaunchGraph* graph, const uint64_t* arguments) const = 0;
 };
 
 // The copies that the last launch of a task has used, for the next. Thread-safe.
@@ -105,6 +108,11 @@ class LoadedKernel {
   // threads run on the caller, without locks.
   bool Launch(const uint64_t* arguments, uint64_t* results,
               const LaunchOptions& options = {}) const;
+
+  // Adds a launch to a graph of the kernel's device, for LaunchGraph::Add. Requires: is_on_device.
+  Result<> AddTo(LaunchGraph* graph, const uint64_t* arguments) const {
+    return device_code_->AddTo(graph, arguments);
+  }
 
  private:
   struct BoundTask {

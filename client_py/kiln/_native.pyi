@@ -442,6 +442,18 @@ def end_kernels_on_interrupt() -> None: ...  # installs the handler if SIGINT ha
 def call_all(calls: tuple[tuple[Callable, tuple[int, ...]], ...], values: list) -> None:
     """Calls ``function(*[values[i] for i in numbers])`` for each pair (function, numbers)."""
 
+class CapturedLaunches:
+    """The launches of a captured graph (graph/captured.py)."""
+
+    def add(self, kernel: KernelBase, args: tuple) -> None:
+        """Adds the call of a kernel that has an instance for it. The caller keeps the arguments."""
+
+    def finish(self) -> None: ...  # after the last one
+    def run(self) -> str | None:
+        """Runs all of them. Returns why the device could not; "": their memory exists no more."""
+
+    def __len__(self) -> int: ...
+
 class Calls:
     """Recorded calls: a sequence of pairs (function, tuple of arguments)."""
 
@@ -459,7 +471,8 @@ class Calls:
 
 def watch_calls(by: Calls | Callable[[KernelBase, tuple, dict], Any] | None) -> Any:
     """Calls get each call of a kernel that succeeds; a function is called in place of the kernel.
-    Derivatives are not watched. Returns what watched before."""
+    Derivatives are not watched, unless the function has a true attribute `watches_derivatives`.
+    Returns what watched before."""
 
 def watcher() -> Any: ...  # what watches calls; None: nothing
 def check_fields(wanted: bool) -> None: ...  # whether the next launch calls `_miss`, which checks

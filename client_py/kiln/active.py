@@ -4,7 +4,7 @@ Only language functions that can be called without an operand of the kernel need
 (`ti.random()`, `ti.Vector([1, 2])`, `ti.f32(1)`). All others take the context from their operands.
 """
 
-from _thread import _local
+from _thread import _local, get_ident
 
 from . import _native
 from .diagnostics import say
@@ -27,18 +27,41 @@ def enter(ctx):
     return before
 
 
+_capturing = None  # the thread that captures a graph
+
+
+def begin_capture():
+    """This thread captures a graph (graph/captured.py) until `end_capture`."""
+    global _capturing
+    _capturing = get_ident()
+    _native.add_building(1)
+
+
+def end_capture():
+    global _capturing
+    _capturing = None
+    _native.add_building(-1)
+
+
 def check_python_scope(name):
-    """Raises TaichiRuntimeError if this thread is building a kernel; `name` is the function
-    called."""
+    """Raises an error if this thread is building a kernel, or captures a graph, which has kernels
+    alone; `name` is the function called."""
     if context() is not None:
         raise say.cannot_be_called_in_taichi_scope(name=name)
+    check_not_captured(name)
+
+
+def check_not_captured(name):
+    """Raises TaichiRuntimeError if this thread captures a graph; `name` is the function called."""
+    if _capturing is not None and _capturing == get_ident():
+        raise say.not_in_capture(name=name)
 
 
 def python_scope(function):
     """Decorator for functions that kernels may not call."""
 
     def checked(*args, **kwargs):
-        if getattr(_state, "context", None) is not None:
+        if _capturing is not None or getattr(_state, "context", None) is not None:
             check_python_scope(function.__name__)
         return function(*args, **kwargs)
 

@@ -144,6 +144,32 @@ class Kernel(_native.KernelBase):
                 found.append((source[0], written))
         return found
 
+    # --- captured graphs
+
+    def _of_graph(self, args, kwargs):
+        """The arguments of a call that a graph captures: of the leaves, and as the instance for
+        them, which there is afterwards, takes them."""
+        declared.check(runtime.generation)
+        if kwargs or len(args) != len(self.parameters):
+            args = self._positional(args, kwargs)
+        if self._leaves is not self._parameters:
+            args = self._flattened(args)
+        taken = self._viewed(args)
+        for position in self._copied_arrays(taken):
+            self._not_in_graph("copied", position)
+        self._make_instance(taken)
+        return args, taken
+
+    def _not_in_graph(self, why, position):
+        """Raises the error for a launch that a graph cannot have."""
+        if why == "copied":
+            raise say.graph_copies_array(kernel=self.__name__, name=self._leaves[position].name)
+        if why == "returns":
+            raise say.graph_of_kernel_that_returns(kernel=self.__name__)
+        if why == "prints":
+            raise say.graph_of_kernel_that_prints(kernel=self.__name__)
+        raise say.graph_of_kernel_with_tape(kernel=self.__name__)
+
     # --- calls without an instance
 
     def _miss(self, args, kwargs):

@@ -6,7 +6,7 @@ import sys
 
 from . import __version__, _native, interrupts, provided, stat
 from . import types as ti_types
-from .active import python_scope
+from .active import check_not_captured, python_scope
 from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported
 from .data import declared
 from .diagnostics import near, say
@@ -164,6 +164,7 @@ def sync():
         ti.sync()
     """
     require_init("wait for kernels")
+    check_not_captured("sync")
     declared.check(generation)
     _native.synchronize()
 

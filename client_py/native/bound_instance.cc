@@ -172,6 +172,16 @@ class SlotBinder {
 
 }  // namespace
 
+bool MemoriesAlive(BoundInstance* bound) {
+  if (bound->epoch == memory_epoch) return true;  // the fast path: no memory was destroyed since
+  for (const auto& memory : bound->memories) {
+    if (!memory->alive) return false;
+  }
+  // All are alive: the next call takes the fast path until the next destruction.
+  bound->epoch = memory_epoch;
+  return true;
+}
+
 BoundInstance::~BoundInstance() {
   for (Matcher& matcher : matchers) Py_XDECREF(matcher.object);
   for (SlotFill& fill : fills) Py_XDECREF(fill.flatten);

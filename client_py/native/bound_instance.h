@@ -68,6 +68,26 @@ struct BoundInstance {
   uint64_t ticks = ~0ull;  // of the last launch; see launching.cc
 };
 
+// Holds a reference to an instance while Python code or a launch may remove it from its kernel.
+class InstanceRef {
+ public:
+  explicit InstanceRef(BoundInstance* bound) : bound_(bound) { ++bound_->references; }
+  ~InstanceRef() { Drop(bound_); }
+  InstanceRef(const InstanceRef&) = delete;
+  InstanceRef& operator=(const InstanceRef&) = delete;
+
+  // Not atomic: counts change under the GIL only.
+  static void Drop(BoundInstance* bound) {
+    if (--bound->references == 0) delete bound;
+  }
+
+ private:
+  BoundInstance* bound_;
+};
+
+// Whether all memory to which constant slots point still exists.
+bool MemoriesAlive(BoundInstance* bound);
+
 // Makes an instance from the arguments of KernelBase._add_instance. Throws exceptions that pybind11
 // translates if they do not fit the artifact.
 std::unique_ptr<BoundInstance> BindInstance(pybind11::handle instance, pybind11::handle matchers,

@@ -25,6 +25,16 @@ uint64_t BytesOf(const ArrayView& view) {
 
 }  // namespace
 
+void PointToCopies(const BoundInstance& bound, uint64_t* slots) {
+  if (bound.trees.empty()) return;
+  const std::vector<ArgumentSlot>& arguments = bound.instance->kernel()->info().arguments;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].kind != ArgumentSlot::Kind::kTree || arguments[i].element == 0) continue;
+    const BoundTree& tree = bound.trees.at(arguments[i].param);
+    if (tree.copy != nullptr) slots[i] = reinterpret_cast<uint64_t>(tree.copy->data());
+  }
+}
+
 // What a launch that was not waited for reads comes before the next use of the memory.
 DeviceArrays::~DeviceArrays() {
   for (const Scratch& one : scratch_) device_->ReturnScratch(one.memory, one.bytes);
@@ -62,14 +72,7 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
                                    uint64_t* slots) {
   device_ = &ActiveDevice();
   for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
-  if (!bound.trees.empty()) {
-    const std::vector<ArgumentSlot>& arguments = bound.instance->kernel()->info().arguments;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].kind != ArgumentSlot::Kind::kTree || arguments[i].element == 0) continue;
-      const BoundTree& tree = bound.trees.at(arguments[i].param);
-      if (tree.copy != nullptr) slots[i] = reinterpret_cast<uint64_t>(tree.copy->data());
-    }
-  }
+  PointToCopies(bound, slots);
   for (const SlotFill& fill : bound.fills) {
     if (fill.kind != SlotFill::kArrayBase) continue;
     ArrayView view;

@@ -13,6 +13,9 @@
 
 namespace kiln {
 
+// Puts the device's tables of the instance's trees in its slots.
+void PointToCopies(const BoundInstance& bound, uint64_t* slots);
+
 class DeviceArrays {
  public:
   DeviceArrays() = default;

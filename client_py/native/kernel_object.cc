@@ -43,6 +43,8 @@ int launch_threads = 0;
 // Anything else is called as watcher(kernel, arguments, keywords) in place of the kernel.
 // Owned.
 PyObject* watcher = nullptr;
+// Whether it gets those of derivatives, too: if it has a true attribute `watches_derivatives`.
+bool watches_derivatives = false;
 
 struct KernelObject {
   // The only member that CPython reads (tp_vectorcall_offset).
@@ -50,45 +52,17 @@ struct KernelObject {
   // Most recently used first.
   std::vector<BoundInstance*>* instances;
   uint64_t epoch;
-  bool is_derivative;  // calls of derivatives are not watched
-};
-
-// Not atomic: counts change under the GIL only.
-void Unreference(BoundInstance* bound) {
-  if (--bound->references == 0) delete bound;
-}
-
-// Holds a reference to an instance while Python code or a launch may remove it from its kernel.
-class InstanceRef {
- public:
-  explicit InstanceRef(BoundInstance* bound) : bound_(bound) { ++bound_->references; }
-  ~InstanceRef() { Unreference(bound_); }
-  InstanceRef(const InstanceRef&) = delete;
-  InstanceRef& operator=(const InstanceRef&) = delete;
-
- private:
-  BoundInstance* bound_;
+  bool is_derivative;  // calls of derivatives are mostly not watched
 };
 
 // --- Instances -----------------------------------------------------------------
-
-// Whether all memory to which constant slots point still exists.
-bool MemoriesAlive(BoundInstance* bound) {
-  if (bound->epoch == memory_epoch) return true;  // the fast path: no memory was destroyed since
-  for (const auto& memory : bound->memories) {
-    if (!memory->alive) return false;
-  }
-  // All are alive: the next call takes the fast path until the next destruction.
-  bound->epoch = memory_epoch;
-  return true;
-}
 
 void Forget(KernelObject* kernel) {
   // Take the instances out of the kernel before dropping them: dropping one may run Python code
   // that calls the kernel.
   std::vector<BoundInstance*> dropped;
   dropped.swap(*kernel->instances);
-  for (BoundInstance* bound : dropped) Unreference(bound);
+  for (BoundInstance* bound : dropped) InstanceRef::Drop(bound);
 }
 
 // Drops instances whose objects or memory no longer exist.
@@ -103,7 +77,7 @@ void Prune(KernelObject* kernel) {
     (dead ? dropped : live).push_back(bound);
   }
   kernel->instances->swap(live);
-  for (BoundInstance* bound : dropped) Unreference(bound);
+  for (BoundInstance* bound : dropped) InstanceRef::Drop(bound);
 }
 
 // The instance for these arguments; null without one. Moves it to the front, because programs
@@ -139,15 +113,27 @@ BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
 
 // --- Launching ---------------------------------------------------------------------
 
-bool RecordLaunch(KernelObject* kernel, std::unique_ptr<LaunchTime> launch, bool on_device) {
+// `name`: of what was launched, a reference that this takes; null with a Python error.
+bool RecordLaunch(PyObject* name, std::unique_ptr<LaunchTime> launch, bool on_device) {
   launch->End();
-  PyObject* name = PyObject_GetAttrString(reinterpret_cast<PyObject*>(kernel), "__name__");
   if (name == nullptr) return false;
   PyObject* time = on_device ? py::cast(std::move(launch)).release().ptr()
                              : PyFloat_FromDouble(launch->Seconds());
   PyObject* done = PyObject_CallFunction(profiler, "NN", name, time);
   Py_XDECREF(done);
   return done != nullptr;
+}
+
+// Launches, and tells the profiler.
+bool LaunchTimed(PyObject* kernel, BoundInstance* bound, const uint64_t* slots, uint64_t* results) {
+  // Only a profiler pays for looks at the clock.
+  std::unique_ptr<LaunchTime> time;
+  if (profiler != nullptr) time = std::make_unique<LaunchTime>(&ActiveDevice());
+  if (!Launch(kernel, bound, slots, results, launch_threads)) return false;
+  // Another thread may have taken the profiler off, or put one on.
+  return time == nullptr || profiler == nullptr ||
+         RecordLaunch(PyObject_GetAttrString(kernel, "__name__"), std::move(time),
+                      bound->instance->kernel()->is_on_device());
 }
 
 PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args) {
@@ -188,14 +174,7 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
       return nullptr;
     }
   }
-  // Only a profiler pays for looks at the clock.
-  std::unique_ptr<LaunchTime> time;
-  if (profiler != nullptr) time = std::make_unique<LaunchTime>(&ActiveDevice());
-  if (!Launch(self, bound, slots, results, launch_threads)) return nullptr;
-  // Another thread may have taken the profiler off, or put one on.
-  if (time != nullptr && profiler != nullptr && !RecordLaunch(kernel, std::move(time), on_device)) {
-    return nullptr;
-  }
+  if (!LaunchTimed(self, bound, slots, results)) return nullptr;
   if (!arrays.empty()) {
     const absl::Status copied = arrays.CopyBack();
     if (!copied.ok()) {
@@ -346,7 +325,7 @@ PyObject* WatchedCall(KernelObject* kernel, PyObject* const* args, Py_ssize_t co
 PyObject* KernelCall(PyObject* self, PyObject* const* args, size_t flagged_count, PyObject* names) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
-  PyObject* result = watcher == nullptr || kernel->is_derivative
+  PyObject* result = watcher == nullptr || (kernel->is_derivative && !watches_derivatives)
                          ? RunOrMake(kernel, args, count, names)
                          : WatchedCall(kernel, args, count, names);
   if (result == nullptr) CutTraceback(kernel);
@@ -455,8 +434,16 @@ PyObject* CheckFields(PyObject*, PyObject* wanted) {
 
 // Returns what watched before.
 PyObject* WatchCalls(PyObject*, PyObject* by) {
+  bool all = false;
+  if (by != Py_None && !IsCalls(by)) {
+    PyObject* given = PyObject_GetAttrString(by, "watches_derivatives");
+    if (given == nullptr) PyErr_Clear();
+    all = given == Py_True;
+    Py_XDECREF(given);
+  }
   PyObject* before = watcher;
   watcher = by == Py_None ? nullptr : by;
+  watches_derivatives = all;
   Py_XINCREF(watcher);
   if (before == nullptr) Py_RETURN_NONE;
   return before;
@@ -559,7 +546,7 @@ PyMethodDef module_functions[] = {
     {"set_profiler", SetProfiler, METH_O,
      "A function told (kernel name, seconds or LaunchTime) of every launch; None: no one."},
     {"watch_calls", WatchCalls, METH_O,
-     "A list gets (kernel, arguments) of calls; a function is called in their place; None: "
+     "Calls get (kernel, arguments) of calls; a function is called in their place; None: "
      "neither.\n"
      "Returns what watched before."},
     {"watcher", Watcher, METH_NOARGS, "What watches calls; None: nothing."},
@@ -571,6 +558,27 @@ PyMethodDef module_functions[] = {
 }  // namespace
 
 bool IsKernel(PyObject* object) { return PyObject_TypeCheck(object, &KernelBaseType) != 0; }
+
+bool IsDerivative(PyObject* kernel) {
+  return reinterpret_cast<KernelObject*>(kernel)->is_derivative;
+}
+
+BoundInstance* FindInstance(PyObject* kernel, PyObject* const* args, Py_ssize_t count) {
+  return Find(reinterpret_cast<KernelObject*>(kernel), args, count);
+}
+
+bool LaunchSlots(PyObject* kernel, BoundInstance* bound, const uint64_t* slots) {
+  return LaunchTimed(kernel, bound, slots, /*results=*/nullptr);
+}
+
+std::unique_ptr<LaunchTime> StartTime() {
+  return profiler == nullptr ? nullptr : std::make_unique<LaunchTime>(&ActiveDevice());
+}
+
+bool RecordTime(const char* name, std::unique_ptr<LaunchTime> time) {
+  if (time == nullptr || profiler == nullptr) return true;
+  return RecordLaunch(PyUnicode_FromString(name), std::move(time), /*on_device=*/true);
+}
 
 bool AddKernelType(PyObject* module) {
   KernelBaseType.tp_name = "kiln._native.KernelBase";

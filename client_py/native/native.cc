@@ -9,6 +9,7 @@
 #include "client_py/native/builder_binding.h"
 #include "client_py/native/cache_binding.h"
 #include "client_py/native/calls_object.h"
+#include "client_py/native/captured_launches.h"
 #include "client_py/native/dlpack.h"
 #include "client_py/native/element_view.h"
 #include "client_py/native/field_object.h"
@@ -93,6 +94,7 @@ PYBIND11_MODULE(_native, m) {
   kiln::BindWarm(m);
   kiln::BindCache(m);
   kiln::BindGraph(m);
+  kiln::BindCapturedLaunches(m);
   kiln::BindModuleWriter(m);
   kiln::BindModule(m);
   if (!kiln::AddFieldType(m.ptr()) || !kiln::AddElementViewType(m.ptr()) ||

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "client_py/native/bound_instance.h"
@@ -19,6 +20,7 @@ class HeldGradients {
   ~HeldGradients() {
     for (PyObject* gradient : held_) Py_DECREF(gradient);
   }
+  HeldGradients(HeldGradients&& other) noexcept : held_(std::exchange(other.held_, {})) {}
   HeldGradients(const HeldGradients&) = delete;
   HeldGradients& operator=(const HeldGradients&) = delete;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/cuda_tree.h"
 #include "runtime/cuda/mirrored_buffer.h"
@@ -145,12 +146,12 @@ Result<> CudaDevice::Enter() {
   return {};
 }
 
-void CudaDevice::NoteLaunch(const std::shared_ptr<const std::string>& kernel) {
+void CudaDevice::NoteLaunch(const Names& kernels) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (launched_.size() < kNamedLaunches) {
-    launched_.push_back(kernel);
+    launched_.push_back(kernels);
   } else {
-    launched_[num_launched_ % kNamedLaunches] = kernel;
+    launched_[num_launched_ % kNamedLaunches] = kernels;
   }
   ++num_launched_;
 }
@@ -160,8 +161,10 @@ Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (num_launched_ == 0) return error;
   std::vector<std::string> names;
-  for (const auto& kernel : launched_) {
-    if (std::find(names.begin(), names.end(), *kernel) == names.end()) names.push_back(*kernel);
+  for (const Names& kernels : launched_) {
+    for (const std::string& name : *kernels) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
@@ -193,6 +196,8 @@ Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
     std::string_view payload, KernelInfo info, const std::vector<std::string>& /*directories*/) {
   return LoadCudaKernel(this, payload, std::move(info));
 }
+
+std::unique_ptr<LaunchGraph> CudaDevice::MakeGraph() { return std::make_unique<CudaGraph>(this); }
 
 uint64_t CudaDevice::memory_bytes() {
   size_t free = 0, total = 0;

@@ -33,6 +33,7 @@ class CudaDevice final : public Device {
   static Result<CudaDevice*> Get();
 
   const cuda::Driver& driver() const { return driver_; }
+  cuda::Context context() const { return context_; }
   uint32_t multiprocessors() const { return multiprocessors_; }
   bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
   const std::string& name() const { return name_; }
@@ -64,8 +65,9 @@ class CudaDevice final : public Device {
   Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
-  // Notes a launch, for the errors of Synchronize.
-  void NoteLaunch(const std::shared_ptr<const std::string>& kernel);
+  // Notes a launch of these kernels, for the errors of Synchronize.
+  using Names = std::shared_ptr<const std::vector<std::string>>;
+  void NoteLaunch(const Names& kernels);
   // `code` as an error of `what`, with the launches that may have caused it.
   Error ErrorOf(cuda::Code code, const std::string& what);
 
@@ -77,6 +79,7 @@ class CudaDevice final : public Device {
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
+  std::unique_ptr<LaunchGraph> MakeGraph() override;
   Result<std::unique_ptr<Buffer>> Allocate(uint64_t bytes) override;
   Result<std::unique_ptr<Buffer>> Borrow(uint8_t* address, uint64_t bytes,
                                          bool has_mirror) override;
@@ -115,7 +118,7 @@ class CudaDevice final : public Device {
   cuda::Address idle_reports_ = 0;
   std::mutex mutex_;  // of the members below
   // The last launches since the last synchronisation.
-  std::vector<std::shared_ptr<const std::string>> launched_;
+  std::vector<Names> launched_;
   uint64_t num_launched_ = 0;
   std::vector<cuda::Event> idle_events_;                 // with times
   std::multimap<uint64_t, cuda::Address> idle_scratch_;  // by size

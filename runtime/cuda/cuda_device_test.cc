@@ -13,6 +13,7 @@
 #include "common/artifact/cuda_payload.h"
 #include "runtime/cuda_abi_digest.h"
 #include "runtime/loaded_kernel.h"
+#include "runtime/random.h"
 
 namespace kiln {
 namespace {
@@ -28,6 +29,7 @@ struct FakeDriver {
   uint64_t bytes_in, bytes_out;
   uint32_t last_blocks, last_threads;
   uint64_t last_recorded, last_waiting;
+  int64_t graphs, changed_nodes;
 };
 
 constexpr uint64_t kPage = 65536;
@@ -108,6 +110,116 @@ TEST_F(CudaDeviceTest, AWarmLaunchIsOneCall) {
   EXPECT_EQ(driver_->last_threads, 128u);
   ASSERT_TRUE(buffer->Touch(0, 4000, HostAccess::kRead).ok());
   EXPECT_THAT(std::vector<int32_t>(Ints(*buffer), Ints(*buffer) + 1000), Each(2));
+}
+
+// A graph of launches with the same arguments, in order.
+Result<std::unique_ptr<LaunchGraph>> GraphOf(
+    CudaDevice* device, const std::vector<std::shared_ptr<const LoadedKernel>>& kernels,
+    const uint64_t* slots) {
+  std::unique_ptr<LaunchGraph> graph = device->MakeGraph();
+  for (const auto& kernel : kernels) {
+    if (Result<> added = graph->Add(kernel, slots); !added.ok()) return added.error();
+  }
+  if (Result<> finished = graph->Finish(); !finished.ok()) return finished.error();
+  return graph;
+}
+
+TEST_F(CudaDeviceTest, AGraphIsOneCall) {
+  auto kernel = *Load(Info({Range("add_one", 1000)}));
+  auto buffer = Allocate(4000);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 1000};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  auto graph = *GraphOf(device_, {kernel, kernel, kernel}, slots);
+  kernel.reset();  // the graph keeps it
+  EXPECT_EQ(driver_->launches, 0);
+  ASSERT_TRUE(graph->Launch().ok());
+  ASSERT_TRUE(graph->Launch().ok());
+  EXPECT_EQ(driver_->graphs, 2);
+  EXPECT_EQ(driver_->changed_nodes + driver_->waits, 0);
+  ASSERT_TRUE(buffer->Touch(0, 4000, HostAccess::kRead).ok());
+  EXPECT_THAT(std::vector<int32_t>(Ints(*buffer), Ints(*buffer) + 1000), Each(6));
+  ASSERT_TRUE((*GraphOf(device_, {}, slots))->Launch().ok());
+}
+
+// As launches one by one with the same seed do.
+TEST_F(CudaDeviceTest, EachStartOfAGraphDrawsOtherNumbers) {
+  KernelInfo info = Info({Serial("draw"), Serial("add_one")});
+  info.draws = true;
+  auto kernel = *Load(info);
+  auto buffer = Allocate(8);
+  const auto drawn = [&] {
+    EXPECT_TRUE(buffer->Touch(0, 8, HostAccess::kRead).ok());
+    const uint64_t number = *reinterpret_cast<uint64_t*>(buffer->host());
+    EXPECT_TRUE(buffer->HandOver().ok());
+    return number;
+  };
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 0};
+  SetRandomSeed(7);
+  std::vector<uint64_t> wanted;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+    wanted.push_back(drawn());
+  }
+  EXPECT_NE(wanted[0], wanted[1]);
+  auto graph = *GraphOf(device_, {kernel, kernel}, slots);
+  SetRandomSeed(7);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(graph->Launch().ok());
+    EXPECT_EQ(drawn(), wanted[2 * i + 1]);
+  }
+  EXPECT_EQ(driver_->changed_nodes, 2 * 2 * 2);
+}
+
+TEST_F(CudaDeviceTest, AGraphHasTemporariesOfItsOwn) {
+  KernelInfo info = Info({Range("sum", 10), Serial("keep")});
+  info.temporary_bytes = 8;
+  auto kernel = *Load(info);
+  auto buffer = Allocate(40);
+  ASSERT_TRUE(buffer->Touch(0, 40, HostAccess::kWrite).ok());
+  Ints(*buffer)[1] = 5;
+  ASSERT_TRUE(buffer->HandOver().ok());
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 10};
+  const int64_t live = driver_->live;
+  auto graph = *GraphOf(device_, {kernel}, slots);
+  EXPECT_EQ(driver_->live, live + 1);
+  for (const int32_t sum : {5, 10}) {  // with the sum before
+    ASSERT_TRUE(graph->Launch().ok());
+    ASSERT_TRUE(buffer->Touch(0, 4, HostAccess::kRead).ok());
+    EXPECT_EQ(Ints(*buffer)[0], sum);
+    ASSERT_TRUE(buffer->HandOver().ok());
+  }
+  graph.reset();
+  EXPECT_EQ(driver_->live, live);
+}
+
+TEST_F(CudaDeviceTest, GraphsRefuseWhatTheHostWaitsFor) {
+  const uint64_t slots[2] = {};
+  for (const char* what : {"results", "prints", "checks", "tapes"}) {
+    KernelInfo info = Info({Serial("add_one")});
+    if (*what == 'r') info.results = {4};
+    info.has_effects = *what == 'p';
+    info.can_fail = *what == 'c';
+    info.tapes = *what == 't';
+    const auto made = GraphOf(device_, {*Load(info)}, slots);
+    ASSERT_FALSE(made.ok()) << what;
+    EXPECT_EQ(made.error().code, ErrorCode::kUnimplemented);
+    EXPECT_THAT(made.error().text, HasSubstr("kernel `step`"));
+  }
+}
+
+TEST_F(CudaDeviceTest, FailuresOfAGraphNameItsKernels) {
+  KernelInfo one = Info({Serial("add_one")}), other = one;
+  other.name = "paint";
+  const uint64_t slots[2] = {};
+  auto graph = *GraphOf(device_, {*Load(one), *Load(other), *Load(one)}, slots);
+  driver_->fail_launch = 700;
+  const Result<> failed = graph->Launch();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().text, HasSubstr("the CUDA driver does not launch a graph: "));
+  EXPECT_THAT(failed.error().text, HasSubstr("the last ones are `step`, `paint` ("));
+  EXPECT_THAT(device_->Synchronize().error().text, HasSubstr("`step`, `paint`"));
+  driver_->fail_launch = 0;
+  EXPECT_TRUE(device_->Synchronize().ok());
 }
 
 TEST_F(CudaDeviceTest, MemoryIsZeroedOnBothSides) {

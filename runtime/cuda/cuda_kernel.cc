@@ -13,6 +13,7 @@
 
 #include "common/artifact/cuda_payload.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/cuda_abi_digest.h"
@@ -75,13 +76,14 @@ class CudaKernel final : public DeviceCode {
   CudaKernel(CudaDevice* device, const KernelInfo& info, cuda::Module module)
       : device_(device),
         info_(info),
-        name_(std::make_shared<const std::string>(info.name)),
+        names_(std::make_shared<const std::vector<std::string>>(1, info.name)),
         module_(module) {}
   ~CudaKernel() override;
 
   Result<> Bind();
   bool Launch(const uint64_t* arguments, uint64_t* results,
               const LaunchOptions& options) const override;
+  Result<> AddTo(LaunchGraph* graph, const uint64_t* arguments) const override;
 
  private:
   struct BoundTask {
@@ -105,7 +107,7 @@ class CudaKernel final : public DeviceCode {
 
   CudaDevice* const device_;
   const KernelInfo info_;
-  const std::shared_ptr<const std::string> name_;
+  const CudaDevice::Names names_;  // one
   const cuda::Module module_;
   std::vector<BoundTask> tasks_;
   mutable std::mutex mutex_;  // of the members below
@@ -220,14 +222,14 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
       code = start();
     }
     if (code != cuda::kSuccess) {
-      return device_->ErrorOf(code, "the launch of kernel `" + *name_ + "` failed");
+      return device_->ErrorOf(code, "the launch of kernel `" + info_.name + "` failed");
     }
   }
   return {};
 }
 
 Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
-  device_->NoteLaunch(name_);
+  device_->NoteLaunch(names_);
   if (temporaries_ == 0) return Enqueue(launch);
   // Launches of other threads must not come between the clearing and the tasks.
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -330,6 +332,37 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(scratch));
   return ok;
+}
+
+Result<> CudaKernel::AddTo(LaunchGraph* to, const uint64_t* arguments) const {
+  if (IsAwaited() || info_.tapes) {
+    return Error{ErrorCode::kUnimplemented,
+                 "the host waits for launches of kernel `" + info_.name + "`"};
+  }
+  auto* const graph = static_cast<CudaGraph*>(to);
+  const auto words = std::make_shared<std::vector<uint64_t>>(sizeof(KilnCudaLaunch) / 8);
+  words->insert(words->end(), arguments, arguments + info_.arguments.size());
+  auto* const launch = reinterpret_cast<KilnCudaLaunch*>(words->data());
+  launch->reports = reinterpret_cast<KilnCudaReports*>(device_->idle_reports());
+  if (info_.temporary_bytes > 0) {
+    Result<Address> temporaries = graph->AddTemporaries(info_.temporary_bytes);
+    if (!temporaries.ok()) return temporaries.error();
+    launch->temporaries = reinterpret_cast<uint8_t*>(*temporaries);
+  }
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const BoundTask& task = tasks_[i];
+    if (task.blocks == 0) continue;
+    Result<> added;
+    if (task.tree_slot >= 0) {
+      added = graph->AddTreeWork(arguments[task.tree_slot], task.node, task.work);
+    } else {
+      launch->task = i;
+      added = graph->AddTask(task.function, static_cast<unsigned>(task.blocks), task.threads, words,
+                             info_.draws);
+    }
+    if (!added.ok()) return added;
+  }
+  return {};
 }
 
 // The cubin if the driver takes it, else the PTX, which the driver compiles.

@@ -20,6 +20,25 @@ using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;  // null: the legacy default stream, in which Kiln launches
 using Event = struct EventTag*;
+using Graph = struct GraphTag*;
+using GraphNode = struct GraphNodeTag*;
+using GraphExec = struct GraphExecTag*;
+
+// CUDA_KERNEL_NODE_PARAMS_v1, which all drivers have: what cuLaunchKernel takes, but the stream.
+struct KernelNode {
+  Function function = nullptr;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;  // copied by the call
+  void** extra = nullptr;
+};
+// CUDA_MEMSET_NODE_PARAMS
+struct FillNode {
+  Address at = 0;
+  size_t pitch = 0;  // of rows, unless there is one
+  unsigned value = 0, element_bytes = 1;
+  size_t width = 0, height = 1;  // in elements, in rows
+};
 
 // CUresult, as far as Kiln tells its numbers apart.
 inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
@@ -36,6 +55,8 @@ inline constexpr unsigned kMemoryOfHost = 1;
 inline constexpr unsigned kTiming = 0, kNoTiming = 2;
 // Flags of cuMemHostAlloc
 inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
+// CUkernelNodeAttrID, whose values have so many words.
+inline constexpr int kNodeCooperative = 2, kWordsOfAttribute = 16;
 
 // (name in the library, name here, parameters)
 #define KILN_CUDA_FUNCTIONS(X)                                                                     \
@@ -75,6 +96,22 @@ inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2;
   X(cuModuleUnload, ModuleUnload, (Module module))                                                 \
   X(cuModuleGetFunction, ModuleGetFunction,                                                        \
     (Function * function, Module module, const char* name))                                        \
+  X(cuGraphCreate, GraphCreate, (Graph * graph, unsigned flags))                                   \
+  X(cuGraphDestroy, GraphDestroy, (Graph graph))                                                   \
+  X(cuGraphAddKernelNode, GraphAddKernel,                                                          \
+    (GraphNode * node, Graph graph, const GraphNode* after, size_t num_after,                      \
+     const KernelNode* parameters))                                                                \
+  X(cuGraphAddMemsetNode, GraphAddFill,                                                            \
+    (GraphNode * node, Graph graph, const GraphNode* after, size_t num_after,                      \
+     const FillNode* parameters, Context context))                                                 \
+  X(cuGraphKernelNodeSetAttribute, GraphKernelSetAttribute,                                        \
+    (GraphNode node, int attribute, const void* value))                                            \
+  X(cuGraphInstantiateWithFlags, GraphInstantiate,                                                 \
+    (GraphExec * exec, Graph graph, unsigned long long flags))                                     \
+  X(cuGraphExecKernelNodeSetParams, GraphExecSetKernel,                                            \
+    (GraphExec exec, GraphNode node, const KernelNode* parameters))                                \
+  X(cuGraphExecDestroy, GraphExecDestroy, (GraphExec exec))                                        \
+  X(cuGraphLaunch, GraphLaunch, (GraphExec exec, Stream stream))                                   \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, Occupancy,                                        \
     (int* blocks, Function function, int threads, size_t shared_bytes))                            \
   X(cuLaunchCooperativeKernel, LaunchCooperative,                                                  \

@@ -45,14 +45,19 @@ Result<> LoadTreeWork(CudaDevice* device) {
   return *loaded;
 }
 
+TreeKernel TheTreeKernel() {
+  return {work_function, work_blocks, KILN_CUDA_RETIRED, /*is_cooperative=*/work_blocks > 1};
+}
+
 Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work) {
   void* parameters[] = {&nodes, &node, &work};
-  if (work_blocks > 1) {
-    return driver.LaunchCooperative(work_function, work_blocks, 1, 1, KILN_CUDA_RETIRED, 1, 1,
+  const TreeKernel kernel = TheTreeKernel();
+  if (kernel.is_cooperative) {
+    return driver.LaunchCooperative(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
                                     /*shared_bytes=*/0, /*stream=*/nullptr, parameters);
   }
-  return driver.LaunchKernel(work_function, 1, 1, 1, KILN_CUDA_RETIRED, 1, 1, /*shared_bytes=*/0,
-                             /*stream=*/nullptr, parameters, nullptr);
+  return driver.LaunchKernel(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
+                             /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
 }
 
 }  // namespace kiln::cuda

@@ -17,8 +17,16 @@ namespace cuda {
 // later calls return what the first one did.
 Result<> LoadTreeWork(CudaDevice* device);
 
-// Starts work on nodes[node] (KilnCudaTreeWork), on as many multiprocessors as run its blocks at
-// the same time. Requires: LoadTreeWork succeeded.
+// The kernel, with as many blocks as run at the same time. Its parameters are the address of nodes,
+// the number of one, and work on it (KilnCudaTreeWork). Requires: LoadTreeWork succeeded.
+struct TreeKernel {
+  Function function = nullptr;
+  unsigned blocks = 1, threads = 1;
+  bool is_cooperative = false;
+};
+TreeKernel TheTreeKernel();
+
+// Starts it. Requires: LoadTreeWork succeeded.
 Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work);
 
 }  // namespace cuda

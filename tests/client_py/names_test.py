@@ -16,6 +16,7 @@ ADDED = {
     "": {"kiln_version"},
     "aot": {"LoadedModule", "load"},
     "aot.Module": {"export"},
+    "graph": {"CapturedGraph", "capture"},
     "ad": {"check_grad", "checkpoint", "hvp", "jacobian", "torch_function", "vjp"},
 }
 

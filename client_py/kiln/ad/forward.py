@@ -4,7 +4,7 @@ from .. import _native, runtime
 from ..compat.misc import AutodiffMode, SNodeGradType
 from ..data import snode
 from ..data.field import Field
-from ..data.recorded import companion
+from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
 from .companions import clear_all_gradients
 
@@ -48,8 +48,7 @@ class FwdMode:
     def __enter__(self):
         if self.entered:
             raise say.forward_mode_entered_twice()
-        if _native.watcher() is not None:
-            raise say.tapes_do_not_nest()
+        check_unwatched("ti.ad.FwdMode")
         self.entered = True
         snode.materialize()
         if not isinstance(self.loss, (list, tuple)):

@@ -4,7 +4,7 @@ from .. import _native
 from ..compat.misc import SNodeGradType
 from ..data import snode
 from ..data.field import Field
-from ..data.recorded import companion
+from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
 from .check import check_gradients
 from .companions import clear_all_gradients, placed_fields
@@ -60,8 +60,7 @@ def hvp(f, loss, x, v):
     """
     import numpy as np
 
-    if _native.watcher() is not None:
-        raise say.tapes_do_not_nest()
+    check_unwatched("ti.ad.hvp")
     for one in (loss, x):
         if not isinstance(one, Field):
             raise say.second_derivative_of_no_field(kind=type(one).__name__)

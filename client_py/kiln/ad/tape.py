@@ -6,7 +6,7 @@ from .. import _native, runtime
 from ..compat.misc import AutodiffMode
 from ..data import snode
 from ..data.field import AnyArray
-from ..data.recorded import companion
+from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
 from ..printing import positions_of
 from . import ahead
@@ -73,8 +73,7 @@ class Tape:
     def __enter__(self):
         if self.entered:
             raise say.tape_entered_twice()
-        if _native.watcher() is not None:
-            raise say.tapes_do_not_nest()
+        check_unwatched("ti.ad.Tape")
         self.entered = True
         ahead.forget()
         if self.loss is None:

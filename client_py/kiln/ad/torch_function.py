@@ -1,6 +1,7 @@
 """`ti.ad.torch_function`: a kernel as a function of PyTorch, with its gradient."""
 
 from .. import _native
+from ..active import check_not_captured
 from ..arguments import ArrayParameter, PackParameter, shown
 from ..data.interop import numpy_view
 from ..diagnostics import near, say
@@ -101,6 +102,7 @@ class _Call:
         """The inputs of a call by position, as they are now."""
         import torch
 
+        check_not_captured(f"'{self.name}', which PyTorch differentiates,")
         if _native.watcher() is not None:
             raise say.torch_function_in_a_tape(kernel=self.name)
         named = dict(zip(self._inputs, args))

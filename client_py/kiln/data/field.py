@@ -402,7 +402,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
-        note_change(self)
+        note_change(self, "copy_from")
         if not self._copy_field(other):
             import numpy as np
 
@@ -475,7 +475,7 @@ class ScalarField(Field):
 
         val: a number, converted to the field's type.
         """
-        note_change(self)
+        note_change(self, "fill")
         self._fill(fill_values(val, (), self.dtype))
         note(FILL, self, val)
 
@@ -500,7 +500,7 @@ class ScalarField(Field):
         shape = self._bound_shape()
         if tuple(arr.shape) != shape:
             raise say.field_and_numpy_array_shapes_differ(shape=shape, got=tuple(arr.shape))
-        note_change(self)
+        note_change(self, "from_numpy")
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 
@@ -524,7 +524,7 @@ class Elements:
 
         val: a number for all components, or a vector or matrix of the elements' shape.
         """
-        note_change(self)
+        note_change(self, "fill")
         self._fill(fill_values(val, self.element_shape, self.dtype))
         note(FILL, self, val)
 
@@ -604,7 +604,7 @@ class MatrixField(Elements, Field):
             raise say.matrix_field_and_numpy_array_shapes_differ(
                 shape=shape, element_shape=self.element_shape, got=tuple(arr.shape)
             )
-        note_change(self)
+        note_change(self, "from_numpy")
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 

@@ -114,7 +114,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
         full = self.shape + self.element_shape
         if tuple(arr.shape) != full:
             raise say.mismatch_shape_expected_but_provided(full=full, got=tuple(arr.shape))
-        note_change(self)
+        note_change(self, "from_numpy")
         self._copy_from(np.ascontiguousarray(arr, self.dtype.numpy_name))
         note(FROM_NUMPY, self, arr)
 
@@ -133,7 +133,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
                 got=other.shape,
                 got_element=other.element_shape,
             )
-        note_change(self)
+        note_change(self, "copy_from")
         if not self._copy_field(other):
             self._copy_from(other.to_numpy(self.dtype))
         note(COPY_FROM, self, other)

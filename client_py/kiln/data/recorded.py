@@ -5,6 +5,8 @@ record writes of single elements.)
 """
 
 from .. import _native
+from ..active import check_not_captured
+from ..diagnostics import say
 
 
 def companion(value, kind):
@@ -77,8 +79,18 @@ FILL, FROM_NUMPY, COPY_FROM = map(Operation, ("fill", "from_numpy", "copy_from")
 DEACTIVATE = Deactivation()
 
 
-def note_change(target):
-    """Tells what watches calls that an operation is about to change a field or ndarray."""
+def check_unwatched(name):
+    """Raises if calls are watched: tapes do not nest, and a captured graph has none; `name` is what
+    is about to watch them."""
+    check_not_captured(name)
+    if _native.watcher() is not None:
+        raise say.tapes_do_not_nest()
+
+
+def note_change(target, name):
+    """Tells what watches calls that an operation, the method `name`, is about to change a field or
+    ndarray."""
+    check_not_captured(name)
     change = getattr(_native.watcher(), "change", None)
     if change is not None:
         change(target)
@@ -91,4 +103,13 @@ def note(operation, *args):
         watcher.append((operation, args))
 
 
-__all__ = ["COPY_FROM", "DEACTIVATE", "FILL", "FROM_NUMPY", "companion", "note", "note_change"]
+__all__ = [
+    "COPY_FROM",
+    "DEACTIVATE",
+    "FILL",
+    "FROM_NUMPY",
+    "check_unwatched",
+    "companion",
+    "note",
+    "note_change",
+]

@@ -452,6 +452,7 @@ class SNode(AnySNode, metaclass=Public):
         and reused."""
         if active.context() is not None:
             raise say.kernel_calls_kernel()
+        active.check_not_captured("deactivate_all")
         tree = self._living_tree()
         if tree.has_sparse:
             tree.deactivate_all(self._index)

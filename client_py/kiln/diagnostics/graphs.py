@@ -3,6 +3,11 @@
 from ..errors import TaichiCompilationError, TaichiRuntimeError
 
 ROWS = {
+    "capture_failed": (
+        TaichiRuntimeError,
+        "the graph cannot be used, because a call in its `with` block failed: {reason}",
+    ),
+    "capture_inside": (TaichiRuntimeError, "a graph cannot be captured inside of {what}"),
     "graph_appends_no_sequential": (
         TypeError,
         "`append` takes what `create_sequential` of a graph builder returns, got {kind}",
@@ -79,7 +84,43 @@ ROWS = {
         "Dispatch node is compiled for argument {name} with field_dim={needed} but got an ndarray "
         "with field_dim={got}",
     ),
+    "graph_captured_twice": (
+        TaichiRuntimeError,
+        "a graph is captured once: `ti.graph.capture()` makes another one",
+    ),
+    "graph_copies_array": (
+        TaichiRuntimeError,
+        "a captured graph cannot have the call of kernel '{kernel}', which works on a copy of the "
+        "array '{name}': pass an ndarray, or an array that is on the device in the type and order "
+        "that the kernel needs",
+    ),
+    "graph_failed": (TaichiRuntimeError, "the launch of a captured graph failed: {reason}"),
+    "graph_launched_inside": (TaichiRuntimeError, "a graph cannot be launched inside of {what}"),
+    "graph_not_captured": (
+        TaichiRuntimeError,
+        "the graph has no launches yet: its `with` block has not ended, or ended with an error",
+    ),
+    "graph_of_kernel_that_prints": (
+        TaichiRuntimeError,
+        "a captured graph cannot have a call of kernel '{kernel}', which prints: the program would "
+        "have to wait for it",
+    ),
+    "graph_of_kernel_that_returns": (
+        TaichiRuntimeError,
+        "a captured graph cannot have a call of kernel '{kernel}', which returns a value: have it "
+        "write to a field or an ndarray instead",
+    ),
+    "graph_of_kernel_with_tape": (
+        TaichiRuntimeError,
+        "a captured graph cannot have the gradient of kernel '{kernel}', which needs a tape on the "
+        "CUDA device",
+    ),
     "graph_of_no_kernel": (TypeError, "`dispatch` takes a kernel, got {kind}"),
+    "graph_outlived_its_fields": (
+        TaichiRuntimeError,
+        "the graph uses memory that ended with ti.init(), ti.reset() or its SNode tree: capture it "
+        "again",
+    ),
     "graph_scalar_of_matrix_type": (
         TaichiRuntimeError,
         "Tag ArgKind.SCALAR must specify a scalar type, but found {kind}.",
@@ -91,5 +132,10 @@ ROWS = {
     "graph_value_of_wrong_type": (
         TaichiRuntimeError,
         "the graph's argument '{argument}' cannot take a value of type {kind}",
+    ),
+    "not_in_capture": (
+        TaichiRuntimeError,
+        "{name} cannot be part of a captured graph, which has only calls of kernels: use it before "
+        "or after the `with` block",
     ),
 }

@@ -2,7 +2,9 @@
 # ruff: noqa
 # mypy: disable-error-code="override, misc"
 # Written by tools/stubs/make.py: `./kiln python tools/stubs/make.py` writes it again.
-"""`ti.graph`: launches recorded once, with names in place of arguments, and run many times."""
+"""`ti.graph`: launches recorded once and run many times, either with names in place of arguments
+(`GraphBuilder`), or as they are (`capture`, for which `ti.graph()` is short).
+"""
 
 from typing import Any
 def Arg(tag: Any = None, name: Any = None, dtype: Any = None, ndim: Any = None, field_dim: Any = None, element_shape: Any = None) -> Any:
@@ -33,6 +35,49 @@ class ArgKind:
     TEXTURE: Any
     name: Any
     value: Any
+class CapturedGraph:
+    """The launches of a `with` block, to be run any number of times. `ti.graph.capture` makes one.
+
+    Example::
+
+        x = ti.field(ti.i32, shape=4)
+
+        @ti.kernel
+        def add(amount: ti.i32):
+            for i in x:
+                x[i] += amount
+
+        with ti.graph.capture() as graph:
+            add(1)
+            add(10)
+        print(len(graph), x)  # prints: 2 [0 0 0 0]
+    """
+
+    def __enter__(self) -> Any: ...
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None: ...
+    def __len__(self) -> int:
+        """The number of launches."""
+    def launch(self) -> Any:
+        """Runs the launches, in order. On a CUDA device this is one call of the driver, which does
+        not wait for them.
+
+        Raises TaichiRuntimeError if the capture has not ended, or if `ti.init`, `ti.reset` or the
+        end of an SNode tree has destroyed what the launches use, and the errors of the launches.
+
+            x = ti.field(ti.i32, shape=4)
+
+            @ti.kernel
+            def add(amount: ti.i32):
+                for i in x:
+                    x[i] += amount
+
+            with ti.graph.capture() as graph:
+                add(1)
+                add(10)
+            for _ in range(3):
+                graph.launch()
+            print(x)  # prints: [33 33 33 33]
+        """
 class Graph:
     """Launches that run in order. `GraphBuilder.compile` makes one.
 
@@ -100,3 +145,33 @@ class GraphBuilder:
         fit its parameter, RuntimeError if another argument has its name, and the errors of
         compiling the kernel.
         """
+def capture() -> CapturedGraph:
+    """A graph that gets the calls of kernels that this thread makes in a `with` block. They do not
+    take place there, but whenever the graph is launched, with the arguments that they have in the
+    block.
+
+    `ti.graph()` does the same. The result's method `launch` runs the launches. On a CUDA device
+    this is one call of the driver, however many launches there are, and one for each task that
+    draws random numbers. Raises TaichiRuntimeError in the block for what a graph cannot have:
+    kernels that return values or print, gradients with tapes, arrays that the device has to copy,
+    and what Python itself does with fields and arrays.
+
+        x = ti.field(ti.f32, shape=4)
+
+        @ti.kernel
+        def heat():
+            for i in x:
+                x[i] += 1
+
+        @ti.kernel
+        def cool():
+            for i in x:
+                x[i] *= 0.5
+
+        with ti.graph.capture() as step:
+            heat()
+            cool()
+        for _ in range(10):
+            step.launch()
+        print(x[0])  # prints: 0.9990234375
+    """

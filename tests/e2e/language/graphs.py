@@ -222,3 +222,232 @@ def misused_runs(show):
     a = ti.Vector.ndarray(2, ti.f32, 2)
     show.error(lambda: graph.run({"a": a, "m": ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])}))
     show.error(lambda: graph.run({"a": a, "m": 1.0}))
+
+
+def numbers_of(*fields):
+    return [numbers(field) for field in fields]
+
+
+@case(differs="captured graphs")
+def captured_launches(show):
+    x, y = ti.field(ti.i32, 3), ti.ndarray(ti.i32, 3)
+
+    @ti.kernel
+    def add(f: ti.template(), k: ti.i32):
+        for i in f:
+            f[i] += k
+
+    @ti.kernel
+    def total(f: ti.template(), to: ti.types.ndarray()):
+        for i in f:
+            to[0] += f[i]
+
+    amount = 1
+    with ti.graph() as graph:
+        add(x, amount)
+        amount = 10
+        add(x, k=amount)
+        total(x, y)
+    show(len(graph), numbers_of(x, y))
+    graph.launch()
+    x[1] = 100
+    graph.launch()
+    add(x, 1)
+    show(numbers_of(x, y))
+    with ti.graph.capture() as empty:
+        pass
+    empty.launch()
+    show(len(empty), repr(graph))
+
+
+@case(differs="captured graphs", random_seed=3)
+def captured_random_numbers(show):
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def draw():
+        for i in x:
+            x[i] = ti.random()
+
+    with ti.graph() as graph:
+        draw()
+    seen = []
+    for _ in range(3):
+        graph.launch()
+        seen.append(x.to_numpy().tolist())
+    ti.init(arch=ti.cpu, random_seed=3)
+    x = ti.field(ti.f32, 4)
+    for one in seen:
+        draw()
+        show(x.to_numpy().tolist() == one, len(set(one)))
+    show(seen[0] != seen[1] != seen[2])
+
+
+@case(differs="captured graphs")
+def captured_methods_matrices_and_trees(show):
+    cells, last = ti.field(ti.i32), ti.field(ti.i32, ())
+    ti.root.pointer(ti.i, 8).place(cells)
+
+    @ti.data_oriented
+    class Thing:
+        def __init__(self):
+            self.v = ti.Vector.field(2, ti.f32, 2)
+
+        @ti.kernel
+        def turn(self, m: ti.types.matrix(2, 2, ti.f32)):
+            for i in self.v:
+                self.v[i] = m @ self.v[i]
+
+    @ti.kernel
+    def grow():
+        for i in cells:
+            cells[i] += 1
+        for _ in range(1):
+            last[None] += 3
+            cells[last[None]] = 1
+
+    thing = Thing()
+    thing.v[0] = [1, 2]
+    cells[0] = 1
+    m = ti.Matrix([[0.0, 1.0], [2.0, 0.0]])
+    with ti.graph() as graph:
+        thing.turn(m)
+        grow()
+        show.error(cells.parent().deactivate_all)
+    m[0, 0] = 100
+    for _ in range(2):
+        graph.launch()
+    show(numbers(thing.v), numbers(cells))
+
+
+@case(differs="captured graphs")
+def captured_gradients(show):
+    x = ti.field(ti.f32, 3, needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def compute():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def descend():
+        for i in x:
+            x[i] -= 0.25 * x.grad[i]
+            x.grad[i] = 0
+        loss[None] = 0
+        loss.grad[None] = 1
+
+    x.fill(1)
+    loss.grad[None] = 1
+    with ti.graph() as graph:
+        compute()
+        compute.grad()
+        descend()
+    graph.launch()
+    graph.launch()
+    show(numbers(x), loss[None])
+
+
+@case(differs="captured graphs")
+def what_a_graph_cannot_have(show):
+    x = ti.field(ti.f32, 3, needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+    add = add_kernel()
+
+    @ti.kernel
+    def result() -> ti.f32:
+        return x[0]
+
+    @ti.kernel
+    def prints():
+        print(x[0])
+
+    @ti.kernel
+    def total():
+        loss[None] += x[0]
+
+    @ti.kernel
+    def first(a: ti.types.ndarray(dtype=ti.i32)):
+        a[0] = 1
+
+    def captured(function, *args):
+        with ti.graph():
+            function(*args)
+
+    import numpy as np
+
+    for function in (result, prints, ti.sync, ti.reset, x.to_numpy, x.grad.to_numpy):
+        show.error(captured, function)
+    show.error(captured, lambda: x[0])
+    show.error(captured, x.fill, 1)
+    show.error(captured, ti.field, ti.f32, 3)
+    show.error(captured, ti.ndarray, ti.f32, 3)
+    show.error(captured, first, np.ones((2, 3), np.int32, order="F"))
+    show.error(captured, lambda: ti.ad.Tape(loss).__enter__())
+    show.error(captured, captured, total)
+    show.error(captured, add, 3)
+    total()
+    show(x[0], loss[None])
+    with ti.graph() as graph:
+        total()
+    show.error(captured, graph.launch)
+    show.error(graph.__enter__)
+    with ti.ad.Tape(loss):
+        total()
+        show.error(captured, total)
+        show.error(graph.launch)
+    show(x.grad[0])
+
+
+@case(differs="captured graphs")
+def misused_captures(show):
+    x = ti.field(ti.f32, 3)
+
+    @ti.kernel
+    def step():
+        x[0] += 1
+
+    @ti.kernel
+    def result() -> ti.f32:
+        return x[0]
+
+    def swallow():
+        with ti.graph():
+            step()
+            try:
+                result()
+            except ti.TaichiRuntimeError:
+                pass
+
+    def launch_inside():
+        with ti.graph() as graph:
+            graph.launch()
+
+    show.error(ti.graph().launch)
+    show.error(swallow)
+    show.error(launch_inside)
+    builder = ti.FieldsBuilder()
+    y = ti.field(ti.f32)
+    builder.dense(ti.i, 4).place(y)
+    tree = builder.finalize()
+
+    @ti.kernel
+    def fill():
+        for i in y:
+            y[i] = 1
+
+    with ti.graph() as graph:
+        step()
+    with ti.graph() as other:
+        step()
+        fill()
+    graph.launch()
+    other.launch()
+    show(x[0])
+    tree.destroy()
+    show.error(other.launch)
+    graph.launch()
+    show(x[0])
+    ti.init(arch=ti.cpu)
+    show.error(graph.launch)

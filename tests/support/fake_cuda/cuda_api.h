@@ -18,6 +18,9 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
+using CUgraphExec = struct CUgraphExec_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using cuuint64_t = uint64_t;
 using CUdevice_attribute = int;
@@ -26,8 +29,24 @@ using CUpointer_attribute = int;
 using CUmemPool_attribute = int;
 using CUjit_option = int;
 using CUdriverProcAddressQueryResult = int;
+using CUkernelNodeAttrID = int;
 struct CUuuid {
   char bytes[16];
+};
+struct CUDA_KERNEL_NODE_PARAMS_v1 {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  void **kernelParams, **extra;
+};
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;
+};
+union CUkernelNodeAttrValue {
+  char pad[64];
+  int cooperative;
 };
 #define KILN_RESULT_NUMBER(name, number, text) name = (number),
 enum CUresult : int {

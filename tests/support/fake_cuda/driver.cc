@@ -8,73 +8,34 @@
 #include <utility>
 
 #include "tests/support/fake_cuda/device_memory.h"
+#include "tests/support/fake_cuda/driver_call.h"
 #include "tests/support/fake_cuda/driver_state.h"
-
-#define KILN_CALL extern "C" __attribute__((visibility("default"))) CUresult
 
 namespace {
 
+using kiln::fake_cuda::current;
 using kiln::fake_cuda::Done;
+using kiln::fake_cuda::DriverCall;
 using kiln::fake_cuda::DriverState;
+using kiln::fake_cuda::Enqueue;
+using kiln::fake_cuda::kContext;
+using kiln::fake_cuda::KernelLaunch;
+using kiln::fake_cuda::kInit;
+using kiln::fake_cuda::kNothing;
 using kiln::fake_cuda::Stream;
-
-thread_local std::vector<CUcontext> current;  // the stack of contexts; the last is current
-
-enum Needs { kNothing, kInit, kContext };
-
-// One call: holds the lock. `code` is not success if the call must return it.
-struct Call {
-  explicit Call(const char* name, Needs needs = kContext)
-      : state(DriverState::Get()), guard(state.lock) {
-    state.Log(name);
-    if (needs == kNothing) return;
-    // A child of fork has no driver.
-    if (!state.initialized || state.process != getpid()) {
-      code = CUDA_ERROR_NOT_INITIALIZED;
-    } else if (state.failed != CUDA_SUCCESS) {
-      code = state.failed;
-    } else if (needs == kContext && context() == nullptr) {
-      code = CUDA_ERROR_INVALID_CONTEXT;
-    }
-  }
-  static CUcontext context() { return current.empty() ? nullptr : current.back(); }
-  bool Has(CUdevice device) const {
-    return device >= 0 && static_cast<size_t>(device) < state.visible.size();
-  }
-  bool ok() const { return code == CUDA_SUCCESS; }
-  // After work ran: whether it failed.
-  CUresult Finish() const { return state.failed; }
-
-  DriverState& state;
-  const std::lock_guard<std::recursive_mutex> guard;
-  CUresult code = CUDA_SUCCESS;
-};
-
-#define KILN_BEGIN(...)   \
-  Call call(__VA_ARGS__); \
-  if (!call.ok()) return call.code
 
 double NowInMilliseconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double, std::milli>(now).count();
 }
 
-CUresult Allocate(Call& call, CUdeviceptr* address, size_t bytes) {
+CUresult Allocate(DriverCall& call, CUdeviceptr* address, size_t bytes) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  *address = call.state.Allocate(bytes, Call::context());
+  *address = call.state.Allocate(bytes, DriverCall::context());
   return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-// Adds a copy or fill to a stream. Both ends are of the host; the device's were looked up.
-CUresult Enqueue(Call& call, CUstream handle, std::function<void()> work, bool wait) {
-  Stream* stream = call.state.StreamOf(handle);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const Done done = call.state.streams.Add(stream, std::move(work));
-  if (wait) call.state.streams.RunUntil(done);
-  return call.Finish();
-}
-
-CUresult CopyIn(Call& call, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+CUresult CopyIn(DriverCall& call, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   uint8_t* target = call.state.memory.Find(to, bytes);
   if (target == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
   call.state.memory.NoteWrite(target, bytes);
@@ -86,14 +47,16 @@ CUresult CopyIn(Call& call, CUdeviceptr to, const void* from, size_t bytes, CUst
   return Enqueue(call, stream, [=] { std::memcpy(target, staged->data(), bytes); }, false);
 }
 
-CUresult CopyOut(Call& call, void* to, CUdeviceptr from, size_t bytes, CUstream stream, bool wait) {
+CUresult CopyOut(DriverCall& call, void* to, CUdeviceptr from, size_t bytes, CUstream stream,
+                 bool wait) {
   const uint8_t* source = call.state.memory.Find(from, bytes);
   if (source == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   wait = wait || !call.state.memory.IsHost(to, bytes);
   return Enqueue(call, stream, [=] { std::memmove(to, source, bytes); }, wait);
 }
 
-CUresult CopyWithin(Call& call, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+CUresult CopyWithin(DriverCall& call, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                    CUstream stream) {
   uint8_t* target = call.state.memory.Find(to, bytes);
   const uint8_t* source = call.state.memory.Find(from, bytes);
   if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -102,7 +65,7 @@ CUresult CopyWithin(Call& call, CUdeviceptr to, CUdeviceptr from, size_t bytes, 
 }
 
 template <typename T>
-CUresult Fill(Call& call, CUdeviceptr at, T value, size_t count, CUstream stream) {
+CUresult Fill(DriverCall& call, CUdeviceptr at, T value, size_t count, CUstream stream) {
   uint8_t* target = call.state.memory.Find(at, count * sizeof(T));
   if (target == nullptr || at % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
   call.state.memory.NoteWrite(target, count * sizeof(T));
@@ -116,13 +79,13 @@ CUresult Fill(Call& call, CUdeviceptr at, T value, size_t count, CUstream stream
       false);
 }
 
-CUresult Register(Call& call, void* at, size_t bytes) {
+CUresult Register(DriverCall& call, void* at, size_t bytes) {
   if (at == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   call.state.memory.AddHost(at, bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult AllocateHost(Call& call, void** at, size_t bytes) {
+CUresult AllocateHost(DriverCall& call, void** at, size_t bytes) {
   if (at == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   *at = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return *at == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : Register(call, *at, bytes);
@@ -179,60 +142,21 @@ int Attribute(int attribute, int arch) {
   }
 }
 
-CUresult CheckLaunch(const kiln::fake_cuda::Function& function, const uint32_t blocks[3],
-                     const uint32_t threads[3], unsigned shared) {
-  for (int n = 0; n < 3; ++n) {
-    if (blocks[n] == 0 || threads[n] == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (function.required[0] != 0 && threads[n] != function.required[n]) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-  }
-  const uint64_t count = uint64_t{threads[0]} * threads[1] * threads[2];
-  if (blocks[1] > 65535 || blocks[2] > 65535 || threads[2] > 64) return CUDA_ERROR_INVALID_VALUE;
-  if (count > kiln::fake_cuda::kMostThreads) return CUDA_ERROR_INVALID_VALUE;
-  if (function.most_threads != 0 && count > function.most_threads) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return shared > kiln::fake_cuda::kMostOptedShared ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-// The parameters of a launch are copied before the call returns.
-CUresult Launch(Call& call, CUfunction function, const uint32_t (&blocks)[3],
-                const uint32_t (&threads)[3], unsigned shared, CUstream stream, bool cooperative,
-                void** parameters, void** extra) {
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (function->module->context != Call::context()) return CUDA_ERROR_INVALID_HANDLE;
-  const kiln::fake_cuda::Function& known = *function->function;
-  struct Size {
-    uint32_t blocks[3], threads[3];
-  };
-  const Size size{{blocks[0], blocks[1], blocks[2]}, {threads[0], threads[1], threads[2]}};
-  const CUresult checked = CheckLaunch(known, size.blocks, size.threads, shared);
-  if (checked != CUDA_SUCCESS) return checked;
-  if (shared > static_cast<unsigned>(function->most_dynamic_shared)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  std::vector<uint8_t> bytes(known.parameter_bytes);
-  if (parameters != nullptr) {
-    for (size_t n = 0; n < known.parameters.size(); ++n) {
-      std::memcpy(bytes.data() + known.parameters[n].offset, parameters[n],
-                  known.parameters[n].bytes);
-    }
-  } else if (extra != nullptr && extra[0] == reinterpret_cast<void*>(1)) {
-    std::memcpy(bytes.data(), extra[1], bytes.size());
-  } else if (!bytes.empty()) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+CUresult Launch(DriverCall& call, CUstream stream, CUfunction function, const uint32_t (&blocks)[3],
+                const uint32_t (&threads)[3], unsigned shared, bool cooperative, void** parameters,
+                void** extra) {
+  KernelLaunch launch;
+  const CUresult made = kiln::fake_cuda::MakeLaunch(function, blocks, threads, shared, cooperative,
+                                                    parameters, extra, &launch);
+  if (made != CUDA_SUCCESS) return made;
   DriverState* state = &call.state;
-  return Enqueue(
-      call, stream,
-      [=] { state->Run(function, size.blocks, size.threads, shared, cooperative, bytes); }, false);
+  return Enqueue(call, stream, [state, launch] { launch.Run(state); }, false);
 }
 
 }  // namespace
 
 KILN_CALL cuInit(unsigned flags) {
-  Call call("cuInit", kNothing);
+  DriverCall call("cuInit", kNothing);
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (call.state.settings.no_device || call.state.visible.empty()) return CUDA_ERROR_NO_DEVICE;
   if (call.state.initialized && call.state.process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
@@ -242,7 +166,7 @@ KILN_CALL cuInit(unsigned flags) {
 }
 
 KILN_CALL cuDriverGetVersion(int* version) {
-  const Call call("cuDriverGetVersion", kNothing);
+  const DriverCall call("cuDriverGetVersion", kNothing);
   *version = call.state.settings.driver;
   return CUDA_SUCCESS;
 }
@@ -364,7 +288,7 @@ KILN_CALL cuCtxPopCurrent_v2(CUcontext* context) {
 
 KILN_CALL cuCtxGetDevice(CUdevice* device) {
   KILN_BEGIN("cuCtxGetDevice");
-  *device = Call::context()->device;
+  *device = DriverCall::context()->device;
   return CUDA_SUCCESS;
 }
 
@@ -522,13 +446,13 @@ KILN_CALL cuMemsetD32Async(CUdeviceptr at, unsigned value, size_t count, CUstrea
 KILN_CALL cuModuleLoadData(CUmodule* module, const void* image) {
   KILN_BEGIN("cuModuleLoadData");
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return call.state.Load(static_cast<const char*>(image), Call::context(), module);
+  return call.state.Load(static_cast<const char*>(image), DriverCall::context(), module);
 }
 
 KILN_CALL cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
   KILN_BEGIN("cuModuleLoadDataEx");
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return call.state.Load(static_cast<const char*>(image), Call::context(), module);
+  return call.state.Load(static_cast<const char*>(image), DriverCall::context(), module);
 }
 
 KILN_CALL cuModuleUnload(CUmodule module) {
@@ -615,8 +539,8 @@ KILN_CALL cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, 
                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                          CUstream stream, void** parameters, void** extra) {
   KILN_BEGIN("cuLaunchKernel");
-  return Launch(call, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared,
-                stream, /*cooperative=*/false, parameters, extra);
+  return Launch(call, stream, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                shared, /*cooperative=*/false, parameters, extra);
 }
 
 KILN_CALL cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -624,13 +548,8 @@ KILN_CALL cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsign
                                     unsigned block_z, unsigned shared, CUstream stream,
                                     void** parameters) {
   KILN_BEGIN("cuLaunchCooperativeKernel");
-  const unsigned threads = block_x * block_y * block_z;
-  const unsigned most = threads == 0 ? 0 : std::min(32u, 2048 / threads);
-  if (uint64_t{grid_x} * grid_y * grid_z > uint64_t{most} * kiln::fake_cuda::kMultiprocessors) {
-    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-  }
-  return Launch(call, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared,
-                stream, /*cooperative=*/true, parameters, nullptr);
+  return Launch(call, stream, function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                shared, /*cooperative=*/true, parameters, nullptr);
 }
 
 KILN_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
@@ -739,7 +658,7 @@ KILN_CALL cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdev
   if (call.state.memory.Find(pointer, 1) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const void* owner = call.state.memory.OwnerOf(pointer);
   auto* context = static_cast<CUcontext>(const_cast<void*>(owner));
-  if (context == nullptr) context = Call::context();
+  if (context == nullptr) context = DriverCall::context();
   const bool host = call.state.memory.IsHost(reinterpret_cast<const void*>(pointer), 1);
   switch (static_cast<int>(attribute)) {
     case 1:
@@ -764,7 +683,7 @@ KILN_CALL cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdev
 
 KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
                               CUdriverProcAddressQueryResult* status) {
-  const Call call("cuGetProcAddress_v2", kNothing);
+  const DriverCall call("cuGetProcAddress_v2", kNothing);
   static const struct {
     const char* name;
     void* function;

@@ -103,6 +103,8 @@ class DriverState {
   Streams streams;
   std::set<CUmodule> modules;
   std::set<CUevent> events;
+  std::set<CUgraph> graphs;
+  std::set<CUgraphExec> execs;
   int64_t instructions = 0;  // of all launches, by warps
 
  private:

@@ -1,0 +1,138 @@
+#include "runtime/cuda/cuda_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/cuda/tree_work.h"
+#include "runtime/cuda_abi.h"
+#include "runtime/loaded_kernel.h"
+#include "runtime/random.h"
+
+namespace kiln {
+
+CudaGraph::~CudaGraph() {
+  if (!device_->Enter().ok()) return;  // a forked child's memory is the parent's
+  const cuda::Driver& driver = device_->driver();
+  if (exec_ != nullptr) driver.GraphExecDestroy(exec_);
+  if (graph_ != nullptr) driver.GraphDestroy(graph_);
+  for (const cuda::Address memory : temporaries_) driver.MemFree(memory);
+}
+
+Result<> CudaGraph::Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) {
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  if (graph_ == nullptr) {
+    const cuda::Code code = device_->driver().GraphCreate(&graph_, /*flags=*/0);
+    if (code != cuda::kSuccess) return device_->ErrorOf(code, "the CUDA driver makes no graph");
+  }
+  Result<> added = kernel->AddTo(this, arguments);
+  kernels_.push_back(std::move(kernel));
+  return added;
+}
+
+Result<cuda::Address> CudaGraph::AddTemporaries(uint64_t bytes) {
+  Result<cuda::Address> memory =
+      device_->AllocateMemory(bytes, bytes, "temporaries of a captured graph");
+  if (!memory.ok()) return memory;
+  temporaries_.push_back(*memory);
+  cuda::FillNode fill;
+  fill.at = *memory;
+  fill.width = bytes;
+  cuda::GraphNode node = nullptr;
+  const cuda::Code code = device_->driver().GraphAddFill(
+      &node, graph_, &last_, last_ == nullptr ? 0 : 1, &fill, device_->context());
+  if (Result<> took = Took(code, node); !took.ok()) return took.error();
+  return memory;
+}
+
+Result<> CudaGraph::AddTreeWork(cuda::Address nodes, uint32_t node, uint32_t work) {
+  void* parameters[] = {&nodes, &node, &work};
+  const cuda::TreeKernel kernel = cuda::TheTreeKernel();
+  cuda::KernelNode made;
+  made.function = kernel.function;
+  made.grid[0] = kernel.blocks;
+  made.block[0] = kernel.threads;
+  made.parameters = parameters;
+  if (Result<> added = AddKernel(made); !added.ok()) return added;
+  if (!kernel.is_cooperative) return {};
+  const int cooperative[cuda::kWordsOfAttribute] = {1};
+  return Took(device_->driver().GraphKernelSetAttribute(last_, cuda::kNodeCooperative, cooperative),
+              last_);
+}
+
+Result<> CudaGraph::AddTask(cuda::Function function, unsigned blocks, unsigned threads,
+                            const std::shared_ptr<Words>& launch, bool draws) {
+  void* parameters[] = {launch->data()};
+  cuda::KernelNode made;
+  made.function = function;
+  made.grid[0] = blocks;
+  made.block[0] = threads;
+  made.parameters = parameters;
+  if (Result<> added = AddKernel(made); !added.ok()) return added;
+  if (!draws) return {};
+  made.parameters = nullptr;
+  const uint64_t task = reinterpret_cast<const KilnCudaLaunch*>(launch->data())->task;
+  drawings_.push_back({last_, made, task, launch});
+  return {};
+}
+
+Result<> CudaGraph::AddKernel(const cuda::KernelNode& parameters) {
+  cuda::GraphNode node = nullptr;
+  const cuda::Code code = device_->driver().GraphAddKernel(&node, graph_, &last_,
+                                                           last_ == nullptr ? 0 : 1, &parameters);
+  return Took(code, node);
+}
+
+Result<> CudaGraph::Took(cuda::Code code, cuda::GraphNode made) {
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "the CUDA driver extends no graph");
+  last_ = made;
+  return {};
+}
+
+Result<> CudaGraph::Finish() {
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels_) {
+    const std::string& name = kernel->info().name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+  if (last_ == nullptr) return {};
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  const cuda::Code code = device_->driver().GraphInstantiate(&exec_, graph_, /*flags=*/0);
+  if (code != cuda::kSuccess) {
+    return device_->ErrorOf(code, "the CUDA driver does not accept a captured graph");
+  }
+  return {};
+}
+
+// What the driver was given for starts before this one stays as it was.
+Result<> CudaGraph::DrawAgain() {
+  const Words* drawn = nullptr;
+  for (Drawing& one : drawings_) {
+    auto* const launch = reinterpret_cast<KilnCudaLaunch*>(one.launch->data());
+    if (one.launch.get() != drawn) launch->random = NextLaunchRandom();
+    drawn = one.launch.get();
+    launch->task = one.task;
+    void* parameters[] = {launch};
+    one.parameters.parameters = parameters;
+    const cuda::Code code = device_->driver().GraphExecSetKernel(exec_, one.node, &one.parameters);
+    one.parameters.parameters = nullptr;
+    if (code != cuda::kSuccess) return device_->ErrorOf(code, "a captured graph cannot draw");
+  }
+  return {};
+}
+
+Result<> CudaGraph::Launch() {
+  // In another library's context, the default stream would be another one, without an error.
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  if (exec_ == nullptr) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Result<> drawn = DrawAgain(); !drawn.ok()) return drawn;
+  device_->NoteLaunch(names_);
+  const cuda::Code code = device_->driver().GraphLaunch(exec_, /*stream=*/nullptr);
+  if (code != cuda::kSuccess) {
+    return device_->ErrorOf(code, "the CUDA driver does not launch a graph");
+  }
+  return device_->TakeNotice();
+}
+
+}  // namespace kiln
