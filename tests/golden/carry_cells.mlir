@@ -31,9 +31,11 @@ kiln.kernel @neighbours storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0
 
 // CHECK: module {
 // CHECK-NEXT:   kiln.kernel @neighbours storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 128, 1, 32, 4], offset = [0, -16], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>, #kiln.dense<slot = 4, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     %false = arith.constant false
 // CHECK-NEXT:     %cst = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     %c-16_i32 = arith.constant -16 : i32
 // CHECK-NEXT:     %c32_i32 = arith.constant 32 : i32
+// CHECK-NEXT:     %true = arith.constant true
 // CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
 // CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
 // CHECK-NEXT:     %0 = kiln.extent 1 axis 0 : i32
@@ -45,30 +47,31 @@ kiln.kernel @neighbours storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0
 // CHECK-NEXT:       %5 = arith.andi %2, %4 : i1
 // CHECK-NEXT:       %6 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
 // CHECK-NEXT:       %7 = kiln.if %5 -> f32 {
-// CHECK-NEXT:         %9 = kiln.load %6 : <f32>
-// CHECK-NEXT:         kiln.yield %9 : f32
+// CHECK-NEXT:         %10 = kiln.load %6 : <f32>
+// CHECK-NEXT:         kiln.yield %10 : f32
 // CHECK-NEXT:       } else {
 // CHECK-NEXT:         kiln.yield %cst : f32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %8 = kiln.for %arg2 = %c0_i32 to %0 : i32 carry (%arg3 = %7 : f32) {
-// CHECK-NEXT:         %9 = kiln.for %arg4 = %c0_i32 to %arg2 : i32 carry (%arg5 = %arg3 : f32) {
-// CHECK-NEXT:           %10 = kiln.global 1 component 0[%arg4] : <f32>
-// CHECK-NEXT:           %11 = kiln.load %10 : <f32>
-// CHECK-NEXT:           %12 = arith.cmpi ne, %arg2, %arg0 : i32
-// CHECK-NEXT:           %13 = kiln.if %12 -> f32 {
-// CHECK-NEXT:             %14 = arith.addf %arg5, %11 : f32
-// CHECK-NEXT:             %15 = kiln.global 2 component 0[%c1_i32] : <f32>
-// CHECK-NEXT:             kiln.store %14, %15 : <f32>
-// CHECK-NEXT:             kiln.yield %14 : f32
+// CHECK-NEXT:       %8:2 = kiln.for %arg2 = %c0_i32 to %0 : i32 carry (%arg3 = %7 : f32, %arg4 = %false : i1) {
+// CHECK-NEXT:         %10:2 = kiln.for %arg5 = %c0_i32 to %arg2 : i32 carry (%arg6 = %arg3 : f32, %arg7 = %arg4 : i1) {
+// CHECK-NEXT:           %11 = kiln.global 1 component 0[%arg5] : <f32>
+// CHECK-NEXT:           %12 = kiln.load %11 : <f32>
+// CHECK-NEXT:           %13 = arith.cmpi ne, %arg2, %arg0 : i32
+// CHECK-NEXT:           %14:2 = kiln.if %13 -> (f32, i1) {
+// CHECK-NEXT:             %15 = arith.addf %arg6, %12 : f32
+// CHECK-NEXT:             %16 = kiln.global 2 component 0[%c1_i32] : <f32>
+// CHECK-NEXT:             kiln.store %15, %16 : <f32>
+// CHECK-NEXT:             kiln.yield %15, %true : f32, i1
 // CHECK-NEXT:           } else {
-// CHECK-NEXT:             kiln.yield %arg5 : f32
+// CHECK-NEXT:             kiln.yield %arg6, %arg7 : f32, i1
 // CHECK-NEXT:           }
-// CHECK-NEXT:           kiln.continue %13 : f32
+// CHECK-NEXT:           kiln.continue %14#0, %14#1 : f32, i1
 // CHECK-NEXT:         }
-// CHECK-NEXT:         kiln.continue %9 : f32
+// CHECK-NEXT:         kiln.continue %10#0, %10#1 : f32, i1
 // CHECK-NEXT:       }
-// CHECK-NEXT:       kiln.if %5 {
-// CHECK-NEXT:         kiln.store %8, %6 : <f32>
+// CHECK-NEXT:       %9 = arith.andi %5, %8#1 : i1
+// CHECK-NEXT:       kiln.if %9 {
+// CHECK-NEXT:         kiln.store %8#0, %6 : <f32>
 // CHECK-NEXT:         kiln.yield
 // CHECK-NEXT:       }
 // CHECK-NEXT:       kiln.continue

@@ -1,19 +1,23 @@
 // Registers for cells that a serial loop updates in branches, or in loops within it.
 //
 //   kiln.for %j = ... {                       %l = kiln.local ; kiln.store (kiln.load %x), %l
-//     kiln.if %near {                         kiln.for %j = ... {
-//       %x = kiln.global 0 component 0[%i]      kiln.if %near {
-//       kiln.store (kiln.load %x) + %f, %x  ->    kiln.store (kiln.load %l) + %f, %l
-//     }                                         }
-//   }                                         }
-//                                             kiln.store (kiln.load %l), %x
+//     kiln.if %near {                         %stored = kiln.local ; kiln.store %false, %stored
+//       %x = kiln.global 0 component 0[%i]    kiln.for %j = ... {
+//       kiln.store (kiln.load %x) + %f, %x      kiln.if %near {
+//     }                                   ->      kiln.store (kiln.load %l) + %f, %l
+//   }                                             kiln.store %true, %stored
+//                                               }
+//                                             }
+//                                             kiln.if (kiln.load %stored) {
+//                                               kiln.store (kiln.load %l), %x
+//                                             }
 //
-// The loop of a particle over its neighbours is like this. LLVM keeps such a cell in memory: a
-// store that the program would not execute could overwrite what another thread writes. Here only
-// the iteration itself writes the cell (own_cells.h), so that storing what was there changes
-// nothing. As a value that the loop carries, the sum vectorises (reduction_form.cc).
+// The loop of a particle over its neighbours is like this. LLVM keeps such a cell in memory,
+// because another iteration might write it meanwhile. Here only the iteration itself does
+// (own_cells.h). As a value that the loop carries, the sum vectorises (reduction_form.cc).
 //
-// The program may guard all accesses of a cell that does not exist, so the cell is loaded and
+// What the program does not write stays unwritten: another kernel may write it at the same time.
+// And the program may guard all accesses of a cell that does not exist, so the cell is loaded and
 // stored only if its indices are within the extents.
 //
 // Requires: structured level; licm, which takes indices out of loops. promote-locals must follow.
@@ -23,6 +27,7 @@
 #include <optional>
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/dialect/dialect.h"
@@ -41,6 +46,7 @@ using mlir::Value;
 struct Cell {
   ir::GlobalOp global;  // one of the ops that compute its address
   llvm::SmallVector<mlir::Operation*> accesses;
+  llvm::SetVector<mlir::Block*> storing;
   bool is_stored_within = false;  // in a branch or a loop in the loop
 };
 
@@ -83,6 +89,7 @@ class Carrying {
     }
     // More would not stay in registers.
     if (carried.size() > kMostCells) return;
+    flags_.clear();
     for (Cell* cell : carried) Carry(loop, *cell);
   }
 
@@ -116,9 +123,10 @@ class Carrying {
     const auto moves = [&](Value index) { return IsInside(index, loop); };
     if (llvm::any_of(global.getIndices(), moves)) return;
     Cell* cell = llvm::find_if(cells_, [&](Cell& c) { return IsSameCell(c.global, global); });
-    if (cell == cells_.end()) cell = &cells_.emplace_back(Cell{global, {}, false});
+    if (cell == cells_.end()) cell = &cells_.emplace_back(Cell{global, {}, {}, false});
     cell->accesses.push_back(op);
     if (!llvm::isa<ir::StoreOp>(op)) return;
+    cell->storing.insert(op->getBlock());
     for (mlir::Operation* around = op->getParentOp(); around != loop;
          around = around->getParentOp()) {
       cell->is_stored_within |= llvm::isa<ir::IfOp, ir::ForOp, ir::LoopOp>(around);
@@ -154,11 +162,32 @@ class Carrying {
     const Value address = b_.clone(*cell.global)->getResult(0);
     const Value local = b_.create<ir::LocalOp>(loc, address.getType());
     CopyIf(exists, loc, type, address, local);
+    const Value flag = FlagOf(loop, cell);
     b_.setInsertionPointAfter(loop);
-    CopyIf(exists, loc, type, local, address);
+    const Value stored = b_.create<ir::LoadOp>(loc, b_.getI1Type(), flag);
+    CopyIf(b_.create<mlir::arith::AndIOp>(loc, exists, stored), loc, type, local, address);
     for (mlir::Operation* access : cell.accesses) {
       access->replaceUsesOfWith(Address(access), local);
     }
+  }
+
+  // A local that tells, after the loop, whether the cell was stored. Components of a vector share
+  // it, since the same blocks store them.
+  Value FlagOf(mlir::Operation* loop, const Cell& cell) {
+    for (const auto& [storing, flag] : flags_) {
+      if (llvm::equal(storing, cell.storing)) return flag;
+    }
+    const mlir::Location loc = loop->getLoc();
+    const mlir::Type type = b_.getI1Type();
+    b_.setInsertionPoint(loop);
+    const Value flag = b_.create<ir::LocalOp>(loc, ir::AddrType::get(type.getContext(), type));
+    b_.create<ir::StoreOp>(loc, Constant(loc, b_.getBoolAttr(false)), flag);
+    for (mlir::Block* block : cell.storing) {
+      b_.setInsertionPoint(block->getTerminator());
+      b_.create<ir::StoreOp>(loc, Constant(loc, b_.getBoolAttr(true)), flag);
+    }
+    flags_.emplace_back(llvm::to_vector(cell.storing), flag);
+    return flag;
   }
 
   static Value Address(mlir::Operation* access) {
@@ -228,7 +257,8 @@ class Carrying {
   const OwnCells* own_;
   mlir::OpBuilder b_;
   llvm::SmallVector<Cell> cells_;
-  llvm::SmallVector<std::pair<Value, mlir::Operation*>> addresses_;  // of all accesses
+  llvm::SmallVector<std::pair<Value, mlir::Operation*>> addresses_;             // of all accesses
+  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Block*>, Value>> flags_;  // see FlagOf
 };
 
 struct CarryCellsPass : mlir::PassWrapper<CarryCellsPass, mlir::OperationPass<ir::KernelOp>> {
