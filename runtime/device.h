@@ -93,6 +93,15 @@ class Device {
   // before, and what it is given later comes after the stream's work so far.
   virtual Result<> ReleaseTo(uint64_t /*stream*/) { return {}; }
   virtual Result<> WaitFor(uint64_t /*stream*/) { return {}; }
+  // The calling thread's launches go to this stream from now on; 0: to the device's own. The stream
+  // exists until the thread uses another. All work keeps its order. InvalidArgument or
+  // FailedPrecondition if kernels cannot run in it.
+  virtual Result<> UseStream(uint64_t /*stream*/) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a stream is of a CUDA device, the program's kernels run on the CPU"};
+  }
+  // That of the calling thread.
+  virtual uint64_t stream() const { return 0; }
 };
 
 }  // namespace kiln

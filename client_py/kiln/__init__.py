@@ -157,6 +157,7 @@ provided.register(
         "MatrixView": "values.matrix",
         "SNodePointer": "compat.snode_pointer",
         "SparseMatrixBuilder": "linalg.sparse_matrix",
+        "StreamScope": "streams",
         "Struct": "values.struct",
         "Vector": "values.matrix",
         "begin_gradient": "ad.ahead",

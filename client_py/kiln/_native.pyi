@@ -487,6 +487,10 @@ def synchronize() -> None: ...
 def release_to(stream: int) -> None:
     """Later work in another library's stream waits for what the device was given before."""
 
+def use_stream(stream: int) -> None:
+    """The thread's launches on the CUDA device go to this stream from now on; 0: the default one."""
+
+def stream() -> int: ...  # that of the thread
 def wait_for(stream: int) -> None:
     """What the device is given later waits for the stream's work so far."""
 

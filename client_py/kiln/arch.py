@@ -2,6 +2,7 @@
 
 import os
 
+from . import provided
 from .diagnostics import near, say
 
 
@@ -39,8 +40,30 @@ class Arch:
         return f"Arch.{self.name}"
 
 
+class Cuda(Arch):
+    """NVIDIA's GPUs: `ti.cuda`."""
+
+    __slots__ = ()
+
+    def stream(self, stream):
+        """A `with` block in which this thread launches kernels in a CUDA stream, instead of the
+        legacy default stream.
+
+        stream: its handle, or an object that has one: PyTorch's, or any with `__cuda_stream__`. It
+        has to exist until the block ends. All work of Kiln keeps its order: the stream waits for
+        what was launched before, and what is launched afterwards, or reads a result, waits for it.
+        Raises TypeError and ValueError for what is no stream, and RuntimeError if the program's
+        kernels run on the CPU or on another device than the stream.
+
+            stream = torch.cuda.Stream()
+            with ti.cuda.stream(stream):
+                step()
+        """
+        return provided.StreamScope(stream)
+
+
 _ARCHES = {
-    name: Arch(name, value)
+    name: (Cuda if name == "cuda" else Arch)(name, value)
     for value, name in enumerate(
         ("x64", "arm64", "cuda", "metal", "opengl", "dx11", "dx12", "vulkan", "amdgpu", "gles")
     )

@@ -181,7 +181,7 @@ class Kernel(_native.KernelBase):
         result = self._run_on_copies(args, copies) if copies else self._run(args)
         for value in args:
             # Streams of the arrays' libraries wait for the kernel.
-            if type(value) is DeviceArray and value.stream:
+            if type(value) is DeviceArray and value.stream != _native.stream():
                 _native.release_to(value.stream)
         return result
 

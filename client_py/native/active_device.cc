@@ -14,6 +14,7 @@ namespace py = pybind11;
 namespace {
 
 Device* active = &CpuDevice();
+Device* on_cuda = nullptr;  // the CUDA device, once there is one
 
 // "cpu" or "cuda", and which of the CUDA devices. Returns the target of its kernels' code. Raises
 // RuntimeError if there is no such device; the one before then stays.
@@ -23,6 +24,7 @@ std::string UseDevice(const std::string& kind, int32_t number) {
     return kind == "cuda" ? UseCudaDevice(number) : DeviceFor(Target::Device::kCpu);
   }();
   active = ValueOrRaise(std::move(found));
+  if (kind == "cuda") on_cuda = active;
   return active->target().text();
 }
 
@@ -36,6 +38,11 @@ void BindActiveDevice(py::module_& m) {
   // Of streams of other libraries, by their handles (runtime/device.h).
   m.def("release_to", [](uint64_t stream) { RaiseIfError(ToStatus(active->ReleaseTo(stream))); });
   m.def("wait_for", [](uint64_t stream) { RaiseIfError(ToStatus(active->WaitFor(stream))); });
+  // Of the CUDA device that is in use or was: a program may end with the former within a scope.
+  m.def("use_stream", [](uint64_t stream) {
+    RaiseIfError(ToStatus((on_cuda != nullptr ? on_cuda : active)->UseStream(stream)));
+  });
+  m.def("stream", [] { return active->stream(); });
   m.def("synchronize", [] {
     const Result<> done = [] {
       py::gil_scoped_release release;

@@ -19,8 +19,8 @@ namespace py = pybind11;
 
 namespace {
 
-// CUDA's default stream, in which kernels run, as both protocols name it.
-constexpr long kDefaultStream = 1;
+// CUDA's default stream, as both protocols name it.
+constexpr uint64_t kDefaultStream = 1;
 
 // A member of data/interop.py, by which this file and that one agree.
 PyObject* Interop(const char* name) {
@@ -129,8 +129,10 @@ std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
     if (!current) return nullptr;
     *stream = current(tensor).cast<uint64_t>();
   }
+  const uint64_t own = ActiveDevice().stream();
   const auto capsule =
-      tensor.attr("__dlpack__")(py::arg("stream") = kDefaultStream).cast<py::capsule>();
+      tensor.attr("__dlpack__")(py::arg("stream") = own == 0 ? kDefaultStream : own)
+          .cast<py::capsule>();
   return FromDlpack(capsule, /*element_axes=*/0, /*is_external=*/true);
 }
 
@@ -163,7 +165,7 @@ bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
   *view = made->tp_new(made, empty.ptr(), nullptr);
   if (*view == nullptr) return false;
   views_.push_back(*view);
-  if (stream != 0) streams_.push_back(stream);
+  if (stream != ActiveDevice().stream()) streams_.push_back(stream);
   return BindStorage(*view, py::cast(storage).ptr());
 }
 

@@ -41,6 +41,13 @@ uint64_t ScratchSize(uint64_t bytes) {
 // Another thread's work of ours, or another library, may have made another context current.
 thread_local cuda::Context current_context = nullptr;
 
+thread_local cuda::Stream stream_of_thread = nullptr;
+
+// 1 is CUDA's other name of the legacy default stream.
+cuda::Stream StreamOf(uint64_t handle) {
+  return handle == 1 ? nullptr : reinterpret_cast<cuda::Stream>(handle);
+}
+
 // Never destroyed: the driver ends before static destructors run.
 std::atomic<CudaDevice*> made{nullptr};
 std::mutex making;
@@ -270,10 +277,12 @@ Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
       return usable(memory);
     }
   }
+  Turn turn;
+  if (Result<> taken = TakeTurn(&turn); !taken.ok()) return taken.error();
   Result<Address> memory = AllocateMemory(size, bytes, "arrays of the host");
   if (!memory.ok()) return memory.error();
   // Atomic operations on narrow elements read the whole words that the first and last are in.
-  const cuda::Code code = driver_.Set8(*memory, 0, size, /*stream=*/nullptr);
+  const cuda::Code code = driver_.Set8(*memory, 0, size, turn.stream());
   if (code == cuda::kSuccess) return usable(*memory);
   driver_.MemFree(*memory);
   return ErrorOf(code, "no memory for arrays of the host");
@@ -305,7 +314,6 @@ bool CudaDevice::FreeScratch() {
 }
 
 Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {
-  if (Result<> entered = Enter(); !entered.ok()) return entered;
   cuda::Event event = nullptr;
   cuda::Code code = driver_.EventCreate(&event, cuda::kNoTiming);
   if (code == cuda::kSuccess) {
@@ -317,28 +325,79 @@ Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {
   return {};
 }
 
-Result<> CudaDevice::ReleaseTo(uint64_t stream) {
-  return Order(nullptr, reinterpret_cast<cuda::Stream>(stream));
+cuda::Stream CudaDevice::StreamOfThread() { return stream_of_thread; }
+
+Result<> CudaDevice::TakeTurnIn(cuda::Stream stream, Turn* turn) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  turn->lock_ = std::unique_lock<std::mutex>(turns_);
+  if (last_stream_ != stream) {
+    if (Result<> ordered = Order(last_stream_, stream); !ordered.ok()) return ordered;
+    last_stream_ = stream;
+  }
+  turn->stream_ = stream;
+  return {};
 }
 
-Result<> CudaDevice::WaitFor(uint64_t stream) {
-  return Order(reinterpret_cast<cuda::Stream>(stream), nullptr);
+// The stream of the last turn must be alive at the next one, so it ends with the choice.
+Result<> CudaDevice::UseStream(uint64_t handle) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  const cuda::Stream stream = StreamOf(handle);
+  if (stream != nullptr) {
+    cuda::Context context = nullptr;
+    const cuda::Code code = driver_.StreamGetContext(stream, &context);
+    if (code != cuda::kSuccess) {
+      return driver_.ErrorOf(code, std::to_string(handle) + " is the handle of no CUDA stream");
+    }
+    if (context != context_) {
+      return Error{ErrorCode::kInvalidArgument, "the CUDA stream " + std::to_string(handle) +
+                                                    " belongs to another context or device than " +
+                                                    name_ + ", device " + std::to_string(number_) +
+                                                    ", on which kernels run"};
+    }
+    uses_streams_.store(true, std::memory_order_relaxed);
+  }
+  Turn turn;
+  if (Result<> taken = TakeTurn(&turn); !taken.ok()) return taken;
+  stream_of_thread = stream;
+  return {};
+}
+
+Result<> CudaDevice::ReleaseTo(uint64_t handle) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  const cuda::Stream stream = StreamOf(handle);
+  Turn turn;
+  if (Result<> taken = TakeLaunchTurn(&turn); !taken.ok()) return taken;
+  return stream == turn.stream() ? Result<>() : Order(turn.stream(), stream);
+}
+
+Result<> CudaDevice::WaitFor(uint64_t handle) {
+  if (Result<> entered = Enter(); !entered.ok()) return entered;
+  const cuda::Stream stream = StreamOf(handle);
+  Turn turn;
+  if (Result<> taken = TakeLaunchTurn(&turn); !taken.ok()) return taken;
+  return stream == turn.stream() ? Result<>() : Order(stream, turn.stream());
 }
 
 void CudaDevice::CopyIn(uint8_t* to, const void* from, uint64_t bytes) {
   if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  Turn turn;
+  if (Result<> taken = TakeTurn(&turn); !taken.ok()) return Keep(taken);
   const cuda::Code code = driver_.CopyIn(reinterpret_cast<Address>(to), from, bytes);
   if (code != cuda::kSuccess) Keep(ErrorOf(code, "a copy to the CUDA device failed"));
 }
 
 void CudaDevice::CopyOut(void* to, const uint8_t* from, uint64_t bytes) {
   if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  Turn turn;
+  if (Result<> taken = TakeTurn(&turn); !taken.ok()) return Keep(taken);
   const cuda::Code code = driver_.CopyOut(to, reinterpret_cast<Address>(from), bytes);
   if (code != cuda::kSuccess) Keep(ErrorOf(code, "a copy from the CUDA device failed"));
 }
 
 void CudaDevice::Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint64_t count) {
   if (Result<> entered = Enter(); !entered.ok()) return Keep(entered);
+  Turn turn;
+  if (Result<> taken = TakeTurn(&turn); !taken.ok()) return Keep(taken);
   const auto address = reinterpret_cast<Address>(at);
   const auto word = [value](auto made) {
     std::memcpy(&made, value, sizeof made);
@@ -346,13 +405,13 @@ void CudaDevice::Fill(uint8_t* at, const void* value, uint32_t value_bytes, uint
   };
   cuda::Code code = cuda::kSuccess;
   if (value_bytes == 1) {
-    code = driver_.Set8(address, word(uint8_t{}), count, nullptr);
+    code = driver_.Set8(address, word(uint8_t{}), count, turn.stream());
   } else if (value_bytes == 2) {
-    code = driver_.Set16(address, word(uint16_t{}), count, nullptr);
+    code = driver_.Set16(address, word(uint16_t{}), count, turn.stream());
   } else if (value_bytes == 4) {
-    code = driver_.Set32(address, word(uint32_t{}), count, nullptr);
+    code = driver_.Set32(address, word(uint32_t{}), count, turn.stream());
   } else if (const uint64_t both = word(uint64_t{}); both == 0) {
-    code = driver_.Set8(address, 0, count * 8, nullptr);
+    code = driver_.Set8(address, 0, count * 8, turn.stream());
   } else {
     // The driver has no fill of eight bytes: the host makes them.
     const std::vector<uint64_t> words(count, both);
@@ -389,7 +448,7 @@ void CudaDevice::ForgetTree(uint64_t id) {
   trees_.erase(id);
 }
 
-Result<Address> CudaDevice::ClearTapes() {
+Result<Address> CudaDevice::ClearTapes(cuda::Stream stream) {
   constexpr uint64_t kPartOfMemory = 32, kLeast = uint64_t{64} << 20;
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t wanted = ThreadTape::GivenLimit();
@@ -408,11 +467,14 @@ Result<Address> CudaDevice::ClearTapes() {
                                        " sets another number)");
     }
     tape_bytes_ = wanted;
-    driver_.CopyIn(tapes_ + offsetof(KilnCudaTapes, bytes), &wanted, sizeof wanted);
+    // By fills, since a copy would be in another stream.
+    const Address bytes = tapes_ + offsetof(KilnCudaTapes, bytes);
+    driver_.Set32(bytes, static_cast<unsigned>(wanted), 1, stream);
+    driver_.Set32(bytes + 4, static_cast<unsigned>(wanted >> 32), 1, stream);
   }
   constexpr uint64_t kCleared = offsetof(KilnCudaTapes, next);
   const cuda::Code code =
-      driver_.Set8(tapes_ + kCleared, 0, offsetof(KilnCudaTapes, memory) - kCleared, nullptr);
+      driver_.Set8(tapes_ + kCleared, 0, offsetof(KilnCudaTapes, memory) - kCleared, stream);
   if (code != cuda::kSuccess) return driver_.ErrorOf(code, "clearing tapes failed");
   return tapes_;
 }
@@ -441,9 +503,11 @@ Device::Event CudaDevice::Record() {
       idle_events_.pop_back();
     }
   }
+  Turn turn;
+  if (Result<> taken = TakeLaunchTurn(&turn); !taken.ok()) return Keep(taken), Event();
   cuda::Code code = cuda::kSuccess;
   if (event == nullptr) code = driver_.EventCreate(&event, cuda::kTiming);
-  if (code == cuda::kSuccess) code = driver_.EventRecord(event, /*stream=*/nullptr);
+  if (code == cuda::kSuccess) code = driver_.EventRecord(event, turn.stream());
   if (code != cuda::kSuccess) return Keep(ErrorOf(code, "no time of the CUDA device")), Event();
   return {0, event};
 }

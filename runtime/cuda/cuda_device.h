@@ -21,8 +21,9 @@ namespace kiln {
 class CudaTree;
 
 // Works in the device's primary context, which other CUDA libraries of the process share: their
-// addresses are ours. All work goes to the legacy default stream, as theirs does by default, so
-// that the order between them is that of the program.
+// addresses are ours. Work goes to the legacy default stream, as theirs does by default, so that
+// the order between them is that of the program. Threads may choose other streams for their
+// launches (UseStream). All work has one order nevertheless, that of its turns.
 class CudaDevice final : public Device {
  public:
   // The process's device, by its number in the driver's list (CUDA_VISIBLE_DEVICES orders it); made
@@ -37,6 +38,28 @@ class CudaDevice final : public Device {
   uint32_t multiprocessors() const { return multiprocessors_; }
   bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
   const std::string& name() const { return name_; }
+
+  // The right to give the driver work, in a stream that comes after all work of earlier turns.
+  // While it exists, other threads wait for theirs. Without streams of programs' own it costs
+  // nothing: then all work is in the legacy stream, which orders it.
+  class Turn {
+   public:
+    cuda::Stream stream() const { return stream_; }
+
+   private:
+    friend class CudaDevice;
+    std::unique_lock<std::mutex> lock_;
+    cuda::Stream stream_ = nullptr;
+  };
+  // In the legacy stream, in which copies and fills are. Requires: the thread has no turn.
+  Result<> TakeTurn(Turn* turn) {
+    return uses_streams_.load(std::memory_order_relaxed) ? TakeTurnIn(nullptr, turn) : Result<>();
+  }
+  // In the calling thread's stream, for launches.
+  Result<> TakeLaunchTurn(Turn* turn) {
+    return uses_streams_.load(std::memory_order_relaxed) ? TakeTurnIn(StreamOfThread(), turn)
+                                                         : Result<>();
+  }
 
   // Before each use of the driver: makes the context the calling thread's, unless it is.
   // FailedPrecondition in a process that was forked after the context was made: CUDA does not work
@@ -57,7 +80,8 @@ class CudaDevice final : public Device {
   void ForgetTree(uint64_t id);
   // The tapes of threads (KilnCudaTapes) for the next launch. Launches share them: they come one
   // after the other. Their memory is ThreadTape::GivenLimit, or else a part of the device's.
-  Result<cuda::Address> ClearTapes();
+  // `stream`: of the launch's turn.
+  Result<cuda::Address> ClearTapes(cuda::Stream stream);
   // What a notice says, once.
   Result<> TakeNotice();
   // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
@@ -95,6 +119,8 @@ class CudaDevice final : public Device {
   double Seconds(Event from, Event to) override;
   Result<> ReleaseTo(uint64_t stream) override;
   Result<> WaitFor(uint64_t stream) override;
+  Result<> UseStream(uint64_t stream) override;
+  uint64_t stream() const override { return reinterpret_cast<uint64_t>(StreamOfThread()); }
 
  private:
   CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
@@ -106,6 +132,8 @@ class CudaDevice final : public Device {
   Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
+  static cuda::Stream StreamOfThread();
+  Result<> TakeTurnIn(cuda::Stream stream, Turn* turn);
 
   const cuda::Driver& driver_;
   const int32_t number_;
@@ -116,7 +144,10 @@ class CudaDevice final : public Device {
   bool runs_cooperative_launches_ = false;
   std::string name_;
   cuda::Address idle_reports_ = 0;
-  std::mutex mutex_;  // of the members below
+  std::atomic<bool> uses_streams_{false};  // whether a thread has ever chosen one
+  std::mutex turns_;                       // held by the turn, also of the member below
+  cuda::Stream last_stream_ = nullptr;     // that of the last turn
+  std::mutex mutex_;                       // of the members below
   // The last launches since the last synchronisation.
   std::vector<Names> launched_;
   uint64_t num_launched_ = 0;

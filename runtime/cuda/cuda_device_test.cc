@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "common/artifact/cuda_payload.h"
@@ -30,6 +31,7 @@ struct FakeDriver {
   uint32_t last_blocks, last_threads;
   uint64_t last_recorded, last_waiting;
   int64_t graphs, changed_nodes;
+  uint64_t last_launched, orders;
 };
 
 constexpr uint64_t kPage = 65536;
@@ -142,6 +144,70 @@ TEST_F(CudaDeviceTest, AGraphIsOneCall) {
 }
 
 // As launches one by one with the same seed do.
+// Events order the streams at each change, and only there.
+TEST_F(CudaDeviceTest, LaunchesInAStreamKeepTheOrder) {
+  auto kernel = *Load(Info({Serial("add_one")}));
+  auto buffer = Allocate(4);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 1};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->orders, 0u);
+  ASSERT_TRUE(device_->UseStream(7).ok());
+  EXPECT_EQ(device_->stream(), 7u);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+    EXPECT_EQ(driver_->last_launched, 7u);
+    EXPECT_EQ(driver_->orders, 1u);
+  }
+  EXPECT_EQ(driver_->last_recorded, 0u);
+  EXPECT_EQ(driver_->last_waiting, 7u);
+  auto graph = *GraphOf(device_, {kernel}, slots);
+  ASSERT_TRUE(graph->Launch().ok());
+  EXPECT_EQ(driver_->last_launched, 7u);
+  ASSERT_TRUE(device_->WaitFor(7).ok());
+  ASSERT_TRUE(device_->ReleaseTo(7).ok());
+  EXPECT_EQ(driver_->orders, 1u);
+  ASSERT_TRUE(device_->WaitFor(9).ok());
+  EXPECT_EQ(driver_->last_recorded, 9u);
+  EXPECT_EQ(driver_->last_waiting, 7u);
+  ASSERT_TRUE(device_->ReleaseTo(1).ok());  // the legacy stream
+  EXPECT_EQ(driver_->last_recorded, 7u);
+  EXPECT_EQ(driver_->last_waiting, 0u);
+  EXPECT_EQ(driver_->orders, 3u);
+  // Another thread's launches are in its own stream.
+  std::thread([&] {
+    EXPECT_EQ(device_->stream(), 0u);
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  }).join();
+  EXPECT_EQ(driver_->last_launched, 0u);
+  EXPECT_EQ(driver_->orders, 4u);
+  // What the host reads is in the legacy stream.
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->orders, 5u);
+  ASSERT_TRUE(buffer->Touch(0, 4, HostAccess::kRead).ok());
+  EXPECT_EQ(driver_->last_waiting, 0u);
+  EXPECT_EQ(driver_->orders, 6u);
+  EXPECT_EQ(Ints(*buffer)[0], 7);
+  // The stream may end after the thread's choice.
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  ASSERT_TRUE(device_->UseStream(0).ok());
+  EXPECT_EQ(driver_->last_recorded, 7u);
+  EXPECT_EQ(driver_->last_waiting, 0u);
+  ASSERT_TRUE(kernel->Launch(slots, nullptr));
+  EXPECT_EQ(driver_->last_launched, 0u);
+}
+
+TEST_F(CudaDeviceTest, RefusesStreamsOfOthers) {
+  const Result<> foreign = device_->UseStream(100), none = device_->UseStream(123456);
+  ASSERT_FALSE(foreign.ok() || none.ok());
+  EXPECT_EQ(
+      foreign.error().text,
+      "the CUDA stream 100 belongs to another context or device than Fake, device 0, on which "
+      "kernels run");
+  EXPECT_THAT(none.error().text, HasSubstr("123456 is the handle of no CUDA stream: "));
+  EXPECT_EQ(device_->stream(), 0u);
+}
+
 TEST_F(CudaDeviceTest, EachStartOfAGraphDrawsOtherNumbers) {
   KernelInfo info = Info({Serial("draw"), Serial("add_one")});
   info.draws = true;

@@ -128,7 +128,9 @@ Result<> CudaGraph::Launch() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Result<> drawn = DrawAgain(); !drawn.ok()) return drawn;
   device_->NoteLaunch(names_);
-  const cuda::Code code = device_->driver().GraphLaunch(exec_, /*stream=*/nullptr);
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;
+  const cuda::Code code = device_->driver().GraphLaunch(exec_, turn.stream());
   if (code != cuda::kSuccess) {
     return device_->ErrorOf(code, "the CUDA driver does not launch a graph");
   }

@@ -101,7 +101,7 @@ class CudaKernel final : public DeviceCode {
   Result<BoundTask> BindWork(const TaskInfo& task) const;
   Result<std::unique_ptr<Scratch>> TakeScratch() const;
   Result<> Start(KilnCudaLaunch* launch) const;
-  Result<> Enqueue(KilnCudaLaunch* launch) const;
+  Result<> Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const;
   // Hands the reports of a launch to the hooks. False if a check failed.
   static bool Deliver(KilnCudaReports* reports, const LaunchHooks* hooks);
 
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Scratch>> CudaKernel::TakeScratch() const {
   return Scratch::Make(device_, info_.has_effects ? kPrintBytes : 0, info_.results.size());
 }
 
-Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
+Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const {
   void* parameters[] = {launch};
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const BoundTask& task = tasks_[i];
@@ -211,10 +211,10 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
     const auto start = [&] {
       return task.tree_slot >= 0
                  ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot],
-                                       task.node, task.work)
-                 : device_->driver().LaunchKernel(
-                       task.function, static_cast<unsigned>(task.blocks), 1, 1, task.threads, 1, 1,
-                       /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+                                       task.node, task.work, stream)
+                 : device_->driver().LaunchKernel(task.function, static_cast<unsigned>(task.blocks),
+                                                  1, 1, task.threads, 1, 1,
+                                                  /*shared_bytes=*/0, stream, parameters, nullptr);
     };
     cuda::Code code = start();
     if (CudaDevice::IsStray(code)) {
@@ -230,14 +230,21 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch) const {
 
 Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
   device_->NoteLaunch(names_);
-  if (temporaries_ == 0) return Enqueue(launch);
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;
+  if (info_.tapes) {
+    Result<Address> tapes = device_->ClearTapes(turn.stream());
+    if (!tapes.ok()) return tapes.error();
+    launch->tapes = reinterpret_cast<KilnCudaTapes*>(*tapes);
+  }
+  if (temporaries_ == 0) return Enqueue(launch, turn.stream());
   // Launches of other threads must not come between the clearing and the tasks.
   const std::lock_guard<std::mutex> lock(mutex_);
   launch->temporaries = reinterpret_cast<uint8_t*>(temporaries_);
   const cuda::Code code =
-      device_->driver().Set8(temporaries_, 0, info_.temporary_bytes, /*stream=*/nullptr);
+      device_->driver().Set8(temporaries_, 0, info_.temporary_bytes, turn.stream());
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "clearing temporaries failed");
-  return Enqueue(launch);
+  return Enqueue(launch, turn.stream());
 }
 
 bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
@@ -312,11 +319,6 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
     launch->reports = reinterpret_cast<KilnCudaReports*>(scratch->reports_address());
   } else {
     launch->reports = reinterpret_cast<KilnCudaReports*>(device_->idle_reports());
-  }
-  if (info_.tapes) {
-    Result<Address> tapes = device_->ClearTapes();
-    if (!tapes.ok()) return fail(tapes.error());
-    launch->tapes = reinterpret_cast<KilnCudaTapes*>(*tapes);
   }
   if (info_.draws) launch->random = options.random ? *options.random : NextLaunchRandom();
   if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);

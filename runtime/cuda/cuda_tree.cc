@@ -592,8 +592,10 @@ uint64_t CudaTree::CountActive(int node) {
 void CudaTree::Work(int node, uint32_t work) const {
   if (Result<> entered = device_->Enter(); !entered.ok()) return device_->Keep(entered);
   if (Result<> done = buffer_->HandOver(); !done.ok()) return device_->Keep(done);
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return device_->Keep(taken);
   const cuda::Code code = cuda::StartTreeWork(device_->driver(), reinterpret_cast<Address>(table_),
-                                              static_cast<uint32_t>(node), work);
+                                              static_cast<uint32_t>(node), work, turn.stream());
   if (code != cuda::kSuccess) device_->Keep(device_->ErrorOf(code, "work on sparse SNodes failed"));
 }
 

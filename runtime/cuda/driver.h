@@ -18,7 +18,7 @@ using Address = uint64_t;  // CUdeviceptr
 using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
-using Stream = struct StreamTag*;  // null: the legacy default stream, in which Kiln launches
+using Stream = struct StreamTag*;  // null: the legacy default stream
 using Event = struct EventTag*;
 using Graph = struct GraphTag*;
 using GraphNode = struct GraphNodeTag*;
@@ -91,6 +91,7 @@ inline constexpr int kNodeCooperative = 2, kWordsOfAttribute = 16;
   X(cuEventRecord, EventRecord, (Event event, Stream stream))                                      \
   X(cuEventSynchronize, EventSynchronize, (Event event))                                           \
   X(cuEventElapsedTime, EventElapsedTime, (float* milliseconds, Event from, Event to))             \
+  X(cuStreamGetCtx, StreamGetContext, (Stream stream, Context * context))                          \
   X(cuStreamWaitEvent, StreamWaitEvent, (Stream stream, Event event, unsigned flags))              \
   X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                        \
   X(cuModuleUnload, ModuleUnload, (Module module))                                                 \

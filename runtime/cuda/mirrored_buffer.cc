@@ -27,10 +27,12 @@ uint64_t MarginOf(uint64_t bytes) {
 Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* device,
                                                                  uint64_t bytes) {
   const uint64_t margin = MarginOf(bytes), whole = bytes + 2 * margin;
+  CudaDevice::Turn turn;
+  if (Result<> taken = device->TakeTurn(&turn); !taken.ok()) return taken.error();
   Result<Address> memory = device->AllocateMemory(whole, bytes, "fields");
   if (!memory.ok()) return memory.error();
   Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
-  const cuda::Code code = device->driver().Set8(*memory, 0, whole, nullptr);
+  const cuda::Code code = device->driver().Set8(*memory, 0, whole, turn.stream());
   if (!mirror.ok() || code != cuda::kSuccess) {
     device->driver().MemFree(*memory);
     return mirror.ok() ? device->ErrorOf(code, "no memory for fields") : mirror.error();
@@ -80,6 +82,8 @@ Result<> MirroredBuffer::Fetch(uint64_t first, uint64_t last) {
 
 Result<> MirroredBuffer::CopyOut(uint64_t offset, uint64_t bytes) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
   const cuda::Code code =
       device_->driver().CopyOut(host() + offset, reinterpret_cast<Address>(data()) + offset, bytes);
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
@@ -88,6 +92,8 @@ Result<> MirroredBuffer::CopyOut(uint64_t offset, uint64_t bytes) {
 
 Result<> MirroredBuffer::CopyIn(uint64_t offset, uint64_t bytes) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
   const cuda::Code code =
       device_->driver().CopyIn(reinterpret_cast<Address>(data()) + offset, host() + offset, bytes);
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "writing to the CUDA device failed");

@@ -49,15 +49,16 @@ TreeKernel TheTreeKernel() {
   return {work_function, work_blocks, KILN_CUDA_RETIRED, /*is_cooperative=*/work_blocks > 1};
 }
 
-Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work) {
+Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work,
+                   Stream stream) {
   void* parameters[] = {&nodes, &node, &work};
   const TreeKernel kernel = TheTreeKernel();
   if (kernel.is_cooperative) {
     return driver.LaunchCooperative(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
-                                    /*shared_bytes=*/0, /*stream=*/nullptr, parameters);
+                                    /*shared_bytes=*/0, stream, parameters);
   }
   return driver.LaunchKernel(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
-                             /*shared_bytes=*/0, /*stream=*/nullptr, parameters, nullptr);
+                             /*shared_bytes=*/0, stream, parameters, nullptr);
 }
 
 }  // namespace kiln::cuda

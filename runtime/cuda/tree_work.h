@@ -27,7 +27,8 @@ struct TreeKernel {
 TreeKernel TheTreeKernel();
 
 // Starts it. Requires: LoadTreeWork succeeded.
-Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work);
+Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work,
+                   Stream stream);
 
 }  // namespace cuda
 }  // namespace kiln

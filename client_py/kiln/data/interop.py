@@ -30,7 +30,7 @@ def on_cuda(value):
 
 # Kinds of devices, as DLPack counts them.
 _CPU, _CUDA, _CUDA_MANAGED = 1, 2, 13
-# CUDA's default stream, in which kernels run, as both protocols name it.
+# CUDA's default stream, as both protocols name it.
 _DEFAULT_STREAM = 1
 
 
@@ -68,7 +68,10 @@ def from_external(value, element_axes=0, is_external=False):
     given the device. is_external: for an argument of a kernel."""
     if not hasattr(value, "__dlpack__") and hasattr(value, "__cuda_array_interface__"):
         return _from_cuda_array(value, element_axes, is_external)
-    capsule = value.__dlpack__(stream=_DEFAULT_STREAM) if on_cuda(value) else value.__dlpack__()
+    if on_cuda(value):
+        capsule = value.__dlpack__(stream=_native.stream() or _DEFAULT_STREAM)
+    else:
+        capsule = value.__dlpack__()
     return _native.from_dlpack(capsule, element_axes, is_external)
 
 
@@ -216,8 +219,8 @@ class Exporter:
         if stream == 0:
             raise say.ambiguous_stream()
         capsule = _native.to_dlpack(self._living_storage())
-        if stream not in (None, _DEFAULT_STREAM, -1) and _on_cuda():
-            _native.release_to(stream)
+        if stream != -1 and _on_cuda():
+            _native.release_to(stream or _DEFAULT_STREAM)
         return capsule
 
     def __dlpack_device__(self):
@@ -233,6 +236,7 @@ class Exporter:
             raise say.elements_not_on_cuda()
         storage = self._living_storage()
         address, strides, self._kept_memory = _native.cuda_array(storage)
+        _native.release_to(_DEFAULT_STREAM)
         return {
             "version": 3,
             "shape": tuple(storage.shape) + tuple(storage.element_shape),

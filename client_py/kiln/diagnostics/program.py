@@ -60,4 +60,18 @@ ROWS = {
         KeyError,
         "Unrecognized keyword argument(s) for ti.init: {names}.{hint}",
     ),
+    "no_stream": (
+        TypeError,
+        "ti.cuda.stream takes the handle of a CUDA stream, or an object with `cuda_stream` or "
+        "`__cuda_stream__`, got {kind}",
+    ),
+    "stream_of_other_protocol": (
+        TypeError,
+        "`__cuda_stream__` of a stream should give (0, handle), got {given!r}",
+    ),
+    "stream_out_of_range": (ValueError, "{handle} is the handle of no CUDA stream"),
+    "stream_without_cuda": (
+        TaichiRuntimeError,
+        "ti.cuda.stream is for kernels on a CUDA device, and those of the program run on the CPU",
+    ),
 }

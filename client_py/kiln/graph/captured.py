@@ -95,7 +95,7 @@ class CapturedGraph:
             raise say.graph_not_captured()
         if self._generation != runtime.generation:
             raise say.graph_outlived_its_fields()
-        streams = [stream for stream in map(current_stream, self._external) if stream]
+        streams = {current_stream(array) for array in self._external} - {_native.stream()}
         for stream in streams:
             _native.wait_for(stream)
         failure = self._launches.run()

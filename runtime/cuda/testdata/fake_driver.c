@@ -18,6 +18,7 @@ struct FakeDriver {
   uint32_t last_blocks, last_threads;
   uint64_t last_recorded, last_waiting; /* streams of events */
   int64_t graphs, changed_nodes;
+  uint64_t last_launched, orders; /* the stream of a launch; of waits of streams for events */
 } fake_driver;
 
 enum { kOk = 0, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500 };
@@ -142,7 +143,13 @@ int cuEventRecord(void* event, void* stream) {
 }
 int cuEventSynchronize(void* event) { return kOk; }
 int cuEventElapsedTime(float* ms, void* from, void* to) { return *ms = 1.5f, kOk; }
+/* Streams have small numbers; those from 100 on are of another context. */
+int cuStreamGetCtx(void* stream, void** context) {
+  if ((uint64_t)stream > 1000) return 400;
+  return *context = (uint64_t)stream < 100 ? &fake_driver : NULL, kOk;
+}
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  ++fake_driver.orders;
   return fake_driver.last_waiting = (uint64_t)stream, kOk;
 }
 
@@ -250,6 +257,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
 #endif
   if (fake_driver.fail_launch != 0) return fake_driver.fail_launch;
   ++fake_driver.launches;
+  fake_driver.last_launched = (uint64_t)stream;
   fake_driver.last_blocks = gx, fake_driver.last_threads = bx;
   ((void (*)(KilnCudaLaunch*))((const void* const*)function)[1])(parameters[0]);
   return kOk;

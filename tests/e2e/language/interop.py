@@ -132,3 +132,18 @@ def memory_of_the_cpu_is_not_on_a_device(show):
     show.error(lambda: ti.ndarray(ti.f32, 3).__cuda_array_interface__)
     show.error(lambda: ti.field(ti.f32, 3).__cuda_array_interface__)
     show.error(ti.from_dlpack, CudaArray())
+
+
+@case(differs="CUDA streams")
+def what_is_no_cuda_stream(show):
+    class Newer:
+        def __cuda_stream__(self):
+            return 1, 5
+
+    for stream in ("a", None, True, -1, Newer()):
+        show.error(ti.cuda.stream, stream)
+
+
+@case(differs="CUDA streams")
+def cuda_streams_on_the_cpu(show):
+    show.error(ti.cuda.stream(1).__enter__)

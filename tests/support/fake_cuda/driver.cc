@@ -554,8 +554,9 @@ KILN_CALL cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsign
 
 KILN_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
   KILN_BEGIN("cuStreamCreate");
-  *stream = reinterpret_cast<CUstream>(
-      call.state.streams.Create(flags == 1 ? Stream::kNonBlocking : Stream::kBlocking));
+  Stream* made = call.state.streams.Create(flags == 1 ? Stream::kNonBlocking : Stream::kBlocking);
+  made->owner = DriverCall::context();
+  *stream = reinterpret_cast<CUstream>(made);
   return CUDA_SUCCESS;
 }
 
@@ -567,6 +568,15 @@ KILN_CALL cuStreamDestroy_v2(CUstream stream) {
   }
   call.state.streams.Destroy(known);
   return call.Finish();
+}
+
+#undef cuStreamGetCtx
+KILN_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  KILN_BEGIN("cuStreamGetCtx");
+  Stream* known = call.state.StreamOf(stream);
+  if (known == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *context = known->owner == nullptr ? DriverCall::context() : static_cast<CUcontext>(known->owner);
+  return CUDA_SUCCESS;
 }
 
 KILN_CALL cuStreamSynchronize(CUstream stream) {

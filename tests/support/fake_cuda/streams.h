@@ -26,6 +26,7 @@ struct Stream {
   };
   Kind kind;
   std::deque<Work> queue;
+  void* owner = nullptr;  // whoever made it: the driver's context
 };
 
 // Not thread-safe.

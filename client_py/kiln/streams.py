@@ -1,0 +1,44 @@
+"""Streams of CUDA devices in which a thread launches kernels: `ti.cuda.stream`."""
+
+from . import _native, runtime
+from .active import check_python_scope
+from .diagnostics import say
+
+
+class StreamScope:
+    """What `ti.cuda.stream` returns: a context manager. Scopes nest."""
+
+    def __init__(self, stream):
+        self._handle = _handle_of(stream)
+        self._before = []  # a scope may be entered again
+
+    def __enter__(self):
+        check_python_scope("ti.cuda.stream")
+        runtime.require_init("use a stream")
+        if runtime.cfg.arch != runtime.cuda:
+            raise say.stream_without_cuda()
+        before = _native.stream()
+        _native.use_stream(self._handle)
+        self._before.append(before)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        _native.use_stream(self._before.pop())
+
+
+def _handle_of(stream):
+    handle = getattr(stream, "cuda_stream", None)  # PyTorch's
+    given = getattr(stream, "__cuda_stream__", None)
+    if handle is None and given is not None:
+        given = given() if callable(given) else given
+        if not isinstance(given, tuple) or len(given) != 2 or given[0] != 0:
+            raise say.stream_of_other_protocol(given=given)
+        handle = given[1]
+    if handle is None:
+        handle = stream
+    if isinstance(handle, bool) or not hasattr(handle, "__index__"):
+        raise say.no_stream(kind=type(stream).__name__)
+    handle = handle.__index__()
+    if not 0 <= handle < 1 << 64:
+        raise say.stream_out_of_range(handle=handle)
+    return handle
