@@ -189,7 +189,10 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
     return status;
   }));
   if (reply.digest() != key.view()) {
-    return absl::FailedPreconditionError("the upstream computed another key for the same unit");
+    // Compilers were compared before: for units for CUDA, their toolkits may differ.
+    return absl::FailedPreconditionError(
+        "the upstream computed another key for the same unit: if it is one for CUDA, NVIDIA's "
+        "toolkit there is another one");
   }
   return reply;
 }

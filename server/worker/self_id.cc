@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/artifact/cuda_toolkit.h"
 #include "common/base/digest.h"
-#include "common/base/status_macros.h"
 
 namespace kiln {
 namespace {
@@ -71,8 +70,8 @@ std::string RealPath(const char* path) {
   return realpath(path, resolved) != nullptr ? resolved : path;
 }
 
-// The GNU build id of a library that is not loaded.
-absl::StatusOr<std::string> BuildIdOf(const std::string& path) {
+// The GNU build id of a library that is not loaded; empty: it has none, or is no library.
+std::string BuildIdOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const auto read = [&](uint64_t at, auto* out) {
     return bool(file.seekg(static_cast<std::streamoff>(at))
@@ -92,14 +91,18 @@ absl::StatusOr<std::string> BuildIdOf(const std::string& path) {
       id = BuildIdIn(notes.data(), notes.size());
     }
   }
-  if (!id.empty()) return id;
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, " has no GNU build id, so its code has no identity"));
+  return id;
+}
+
+std::string ContentDigest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return Sha256Of(std::string(std::istreambuf_iterator<char>(file), {})).Hex();
 }
 
 // What the toolkit adds: nvJitLink by its build id, which spares reading 100 MB, and libdevice by
-// its bytes.
-absl::Status AddToolkit(CompilerIdRecord* record) {
+// its bytes. So is a library without a build id, which may be no library: a damaged toolkit must
+// not keep the worker from compiling.
+void AddToolkit(CompilerIdRecord* record) {
   record->toolkit = CudaToolkit();
   Sha256 hash;
   hash.Update(record->ids.cpu.view());
@@ -111,18 +114,13 @@ absl::Status AddToolkit(CompilerIdRecord* record) {
       continue;
     }
     std::string content;
-    if (name == kLibdeviceFile) {
-      std::ifstream file(path, std::ios::binary);
-      content = Sha256Of(std::string(std::istreambuf_iterator<char>(file), {})).Hex();
-    } else {
-      ASSIGN_OR_RETURN(content, BuildIdOf(path));
-    }
+    if (name != kLibdeviceFile) content = BuildIdOf(path);
+    if (content.empty()) content = ContentDigest(path);
     hash.Update(name).Update(absl::StrCat(" ", content.size(), " ")).Update(content);
     // The toolkit's folder may be a link, which an upgrade exchanges.
     record->files.push_back(path);
   }
   record->ids.cuda = hash.Finish();
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -147,7 +145,7 @@ absl::StatusOr<CompilerIdRecord> IdentifySelf() {
     record.files.push_back(path);
   }
   record.ids.cpu = hash.Finish();
-  RETURN_IF_ERROR(AddToolkit(&record));
+  AddToolkit(&record);
   return record;
 }
 

@@ -10,7 +10,7 @@
 namespace kiln {
 
 // This executable first, then libLLVM and libMLIR if they are mapped, then the files of
-// CudaToolkit() that are there. FailedPrecondition names an object without a build id.
+// CudaToolkit() that are there. FailedPrecondition names an object of its own without a build id.
 absl::StatusOr<CompilerIdRecord> IdentifySelf();
 
 }  // namespace kiln

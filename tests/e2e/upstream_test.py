@@ -16,7 +16,7 @@ from tests.conftest import ROOT, Kiln, native_folder, other_build_id
 PROGRAM = """
 import taichi as ti
 
-ti.init(arch=ti.cpu)
+ti.init(arch=ti.{arch})
 x = ti.field(ti.f32, shape=8)
 
 @ti.kernel
@@ -80,10 +80,10 @@ class Setting:
             time.sleep(0.02)
         raise AssertionError("the upstream does not listen")
 
-    def run(self, check=True, fresh=True, **environment):
+    def run(self, check=True, fresh=True, arch="cpu", **environment):
         """Runs a program that was never compiled; returns its output."""
         self.constants += fresh
-        self.program.write_text(PROGRAM.format(constant=self.constants))
+        self.program.write_text(PROGRAM.format(constant=self.constants, arch=arch))
         environment = {"KILN_SERVER": f"127.0.0.1:{self.port}", **environment}
         done = self.user("run", "-q", self.program, env=environment, check=check)
         if check:
@@ -356,6 +356,29 @@ def test_another_compiler(setting, tmp_path):
     setting.builder.home.mkdir(mode=0o700)
     setting.serve(f"--listen=127.0.0.1:{setting.port}", f"--worker={worker}")
     expect_fallback(setting, "differs in compiler")
+
+
+def test_another_cuda_toolkit(setting, tmp_path):
+    """Kernels for CUDA depend on the compiling machine's toolkit; those for CPUs do not."""
+    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
+    toolkits = [tmp_path / "one", tmp_path / "other"]
+    for folder in toolkits:
+        libdevice = folder / "nvvm" / "libdevice" / "libdevice.10.bc"
+        libdevice.parent.mkdir(parents=True)
+        libdevice.write_text(f"not of NVIDIA, but of {folder.name}")
+    setting.builder.environment["KILN_CUDA_TOOLKIT"] = str(toolkits[0])
+    plain(setting)
+    on_cuda = {"arch": "cuda", "KILN_CUDA_DRIVER": "emulator"}
+    same = {**on_cuda, "KILN_CUDA_TOOLKIT": str(toolkits[0])}
+    assert setting.run(**same).stderr == ""
+    assert setting.compiled() == (1, 0)
+    setting.user("stop")
+    other = {**on_cuda, "KILN_CUDA_TOOLKIT": str(toolkits[1])}
+    expect_fallback(setting, "NVIDIA's toolkit there is another one", **other)
+    upstream, own = setting.compiled()
+    assert own == 1
+    assert setting.run(KILN_CUDA_TOOLKIT=str(toolkits[1])).stderr == ""
+    assert setting.compiled() == (upstream + 1, 1)
 
 
 # --- kiln doctor

@@ -43,7 +43,10 @@ bool Calls(const llvm::Module& module, llvm::StringRef prefix, std::string* firs
 // Defines what `module` declares of a library in bitcode.
 absl::Status LinkBitcode(llvm::Module& module, llvm::StringRef bitcode, const char* name) {
   auto library = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), module.getContext());
-  if (!library) return absl::InternalError(llvm::toString(library.takeError()));
+  if (!library) {
+    return absl::InternalError(
+        absl::StrCat(name, " cannot be read: ", llvm::toString(library.takeError())));
+  }
   (*library)->setTargetTriple(kTriple);
   (*library)->setDataLayout(module.getDataLayout());
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
@@ -124,7 +127,8 @@ absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std:
           " needs libdevice.10.bc of NVIDIA's CUDA toolkit, and this machine has none in "
           "/usr/local/cuda (KILN_CUDA_TOOLKIT names another place)"));
     }
-    RETURN_IF_ERROR(LinkBitcode(module, Libdevice(), "libdevice"));
+    RETURN_IF_ERROR(
+        LinkBitcode(module, Libdevice(), "libdevice.10.bc of this machine's CUDA toolkit"));
     // libdevice asks for it: denormals are kept, as on CPUs.
     module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", uint32_t{0});
   }
