@@ -27,7 +27,6 @@
 #include <optional>
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/dialect/dialect.h"
@@ -42,11 +41,16 @@ namespace {
 
 using mlir::Value;
 
+// Ops of a block that run together: a block, and the op before them that control may leave, or
+// null.
+using Stretch = std::pair<mlir::Block*, mlir::Operation*>;
+
 // All accesses of a loop to one cell.
 struct Cell {
   ir::GlobalOp global;  // one of the ops that compute its address
   llvm::SmallVector<mlir::Operation*> accesses;
-  llvm::SetVector<mlir::Block*> storing;
+  // The first store of each stretch that has one.
+  llvm::MapVector<Stretch, mlir::Operation*> storing;
   bool is_stored_within = false;  // in a branch or a loop in the loop
 };
 
@@ -57,6 +61,12 @@ bool IsInside(Value value, mlir::Operation* loop) {
 bool IsSameCell(ir::GlobalOp a, ir::GlobalOp b) {
   return a.getStorage() == b.getStorage() && a.getComponent() == b.getComponent() &&
          a.getIndices() == b.getIndices();
+}
+
+Stretch StretchOf(mlir::Operation* op) {
+  mlir::Operation* before = op->getPrevNode();
+  while (before != nullptr && before->getNumRegions() == 0) before = before->getPrevNode();
+  return {op->getBlock(), before};
 }
 
 // Whether the loop is known to have so few iterations that the cell would not repay a load and a
@@ -126,7 +136,7 @@ class Carrying {
     if (cell == cells_.end()) cell = &cells_.emplace_back(Cell{global, {}, {}, false});
     cell->accesses.push_back(op);
     if (!llvm::isa<ir::StoreOp>(op)) return;
-    cell->storing.insert(op->getBlock());
+    cell->storing.insert({StretchOf(op), op});
     for (mlir::Operation* around = op->getParentOp(); around != loop;
          around = around->getParentOp()) {
       cell->is_stored_within |= llvm::isa<ir::IfOp, ir::ForOp, ir::LoopOp>(around);
@@ -172,21 +182,22 @@ class Carrying {
   }
 
   // A local that tells, after the loop, whether the cell was stored. Components of a vector share
-  // it, since the same blocks store them.
+  // it, since the same stretches store them.
   Value FlagOf(mlir::Operation* loop, const Cell& cell) {
+    const auto stretches = llvm::to_vector(llvm::make_first_range(cell.storing));
     for (const auto& [storing, flag] : flags_) {
-      if (llvm::equal(storing, cell.storing)) return flag;
+      if (storing == stretches) return flag;
     }
     const mlir::Location loc = loop->getLoc();
     const mlir::Type type = b_.getI1Type();
     b_.setInsertionPoint(loop);
     const Value flag = b_.create<ir::LocalOp>(loc, ir::AddrType::get(type.getContext(), type));
     b_.create<ir::StoreOp>(loc, Constant(loc, b_.getBoolAttr(false)), flag);
-    for (mlir::Block* block : cell.storing) {
-      b_.setInsertionPoint(block->getTerminator());
+    for (mlir::Operation* store : llvm::make_second_range(cell.storing)) {
+      b_.setInsertionPoint(store);
       b_.create<ir::StoreOp>(loc, Constant(loc, b_.getBoolAttr(true)), flag);
     }
-    flags_.emplace_back(llvm::to_vector(cell.storing), flag);
+    flags_.emplace_back(stretches, flag);
     return flag;
   }
 
@@ -257,8 +268,8 @@ class Carrying {
   const OwnCells* own_;
   mlir::OpBuilder b_;
   llvm::SmallVector<Cell> cells_;
-  llvm::SmallVector<std::pair<Value, mlir::Operation*>> addresses_;             // of all accesses
-  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Block*>, Value>> flags_;  // see FlagOf
+  llvm::SmallVector<std::pair<Value, mlir::Operation*>> addresses_;        // of all accesses
+  llvm::SmallVector<std::pair<llvm::SmallVector<Stretch>, Value>> flags_;  // see FlagOf
 };
 
 struct CarryCellsPass : mlir::PassWrapper<CarryCellsPass, mlir::OperationPass<ir::KernelOp>> {

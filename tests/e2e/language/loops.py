@@ -1472,6 +1472,7 @@ def cells_that_inner_loops_update_in_branches(show):
     short = ti.field(ti.f16, n // 2)
     shifted = ti.field(ti.i64, (n, 4), offset=(-7, 2))
     after = ti.field(ti.i32, n)
+    last = ti.Vector.field(2, ti.i32, n)
 
     @ti.kernel
     def k(a: ti.types.ndarray(), m: ti.i32):
@@ -1503,6 +1504,13 @@ def cells_that_inner_loops_update_in_branches(show):
                         shifted[i, c] = ti.max(shifted[i, c], j)
         for i in range(n):
             for j in range(m):
+                if j % 5 == i % 5:
+                    last[i] = [j, 0]
+                    if j >= i % 4:
+                        break  # mostly in the first iteration that stores
+                    last[i][1] = -j
+        for i in range(n):
+            for j in range(m):
                 if j % 2 == 0:
                     x[(i + 1) % n] += 0.5  # of several iterations: an atomic
 
@@ -1511,5 +1519,6 @@ def cells_that_inner_loops_update_in_branches(show):
     for m in (n, 0, 13):
         k(a, m)
         show(sums.to_numpy().tolist(), counts.to_numpy().tolist(), after.to_numpy().tolist())
+        show(last.to_numpy().tolist())
         show(short.to_numpy().tolist(), a.tolist(), x.to_numpy().tolist())
         show(shifted.to_numpy().sum(axis=0).tolist(), shifted.to_numpy()[::9].tolist())
