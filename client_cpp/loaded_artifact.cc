@@ -50,6 +50,10 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   info.partial_bytes = task.partial_bytes();
   info.grain = task.grain();
   info.block_dim = task.block_dim();
+  info.items_per_thread = task.items_per_thread();
+  info.resident = task.resident();
+  info.length_factor = task.length_factor();
+  info.length_slots.assign(task.length_slots().begin(), task.length_slots().end());
   for (const proto::Scatter& scatter : task.scatters()) {
     info.scatters.push_back({scatter.slot(), scatter.bytes(), scatter.extent_slot(),
                              static_cast<ScatterInfo::Number>(scatter.number())});

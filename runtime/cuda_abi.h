@@ -7,9 +7,9 @@
  * whose size is 48 bytes and 8 for each slot.
  *   serial task  one block of one thread
  *   range task   any number of blocks of Task.block_dim threads. Thread t of T takes iterations t,
- *                t + T, t + 2T, ... of the loop, so that any grid is right. Task.end is the number
- *                of iterations if Task.constant_bounds; otherwise the task computes it itself, and
- *                bounds_symbol is empty.
+ *                t + T, t + 2T, ... of the loop, or short chunks of them, so any grid is right.
+ *                Task.end is the number of iterations if Task.constant_bounds; otherwise the task
+ *                computes it itself, and bounds_symbol is empty.
  *   struct task  likewise over the list of Task.node, of cells or of slices (Task.slices), with
  *                Task.iterations iterations for each element. The runtime has made the list.
  */

@@ -39,6 +39,9 @@ class Device {
   virtual int32_t number() const { return 0; }
   // Bytes of the memory that it has of its own; 0: it uses the host's.
   virtual uint64_t memory_bytes() { return 0; }
+  // The most blocks of threads that a task of a launch has from now on; 0: as many as pay. Of
+  // devices without blocks: has no effect.
+  virtual void LimitBlocks(uint32_t /*most*/) {}
 
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(

@@ -48,6 +48,12 @@ struct TaskInfo {
   uint32_t partial_bytes = 0;  // of one piece
   uint64_t grain = 0;          // the least number of iterations per piece
   uint32_t block_dim = 0;      // threads of a block, on CUDA
+  // On CUDA: the least iterations of a thread (0: one), whether each block ends with work of its
+  // own, and about how many iterations there are: so many times the arguments in the slots.
+  uint32_t items_per_thread = 0;
+  bool resident = false;
+  uint64_t length_factor = 0;  // 0: unknown
+  std::vector<uint32_t> length_slots;
   // Not empty: threads may run alone_symbol at once, each with copies of these fields.
   std::vector<ScatterInfo> scatters;
 };

@@ -497,6 +497,9 @@ def wait_for(stream: int) -> None:
 def use_device(kind: str, number: int = 0) -> str:
     """ "cpu" or "cuda", and which of the CUDA devices. Returns its target."""
 
+def limit_blocks(most: int) -> None:
+    """The most blocks of threads that a task has on the device; 0: as many as pay."""
+
 def device_memory_bytes() -> int: ...  # 0: the device uses the host's memory
 def program_folder() -> str:
     """The folder of kilnd; empty: not found."""

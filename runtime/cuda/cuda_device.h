@@ -36,6 +36,8 @@ class CudaDevice final : public Device {
   const cuda::Driver& driver() const { return driver_; }
   cuda::Context context() const { return context_; }
   uint32_t multiprocessors() const { return multiprocessors_; }
+  // The most blocks of a task (saturating_grid_dim); 0: as many as pay.
+  uint32_t most_blocks() const { return most_blocks_.load(std::memory_order_relaxed); }
   bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
   const std::string& name() const { return name_; }
 
@@ -100,6 +102,7 @@ class CudaDevice final : public Device {
   Target target() const override { return Target::Cuda(arch_); }
   int32_t number() const override { return number_; }
   uint64_t memory_bytes() override;
+  void LimitBlocks(uint32_t most) override { most_blocks_ = most; }
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
@@ -142,6 +145,7 @@ class CudaDevice final : public Device {
   uint32_t arch_ = 0;                                  // 90 for sm_90
   uint32_t multiprocessors_ = 1;
   bool runs_cooperative_launches_ = false;
+  std::atomic<uint32_t> most_blocks_{0};
   std::string name_;
   cuda::Address idle_reports_ = 0;
   std::atomic<bool> uses_streams_{false};  // whether a thread has ever chosen one

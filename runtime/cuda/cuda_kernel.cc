@@ -14,6 +14,7 @@
 #include "common/artifact/cuda_payload.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_graph.h"
+#include "runtime/cuda/grid.h"
 #include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/cuda_abi_digest.h"
@@ -26,10 +27,6 @@ namespace {
 using cuda::Address;
 
 constexpr uint64_t kPrintBytes = uint64_t{1} << 20;
-constexpr uint32_t kDefaultBlock = 128;
-// Of loops whose length the host does not know. Their threads take several iterations each.
-constexpr uint64_t kBlocksPerMultiprocessor = 16;
-constexpr uint64_t kMaxBlocks = 0x7fffffff;
 
 // Memory of the host that the device writes during a launch: reports, then the results.
 class Scratch {
@@ -88,8 +85,7 @@ class CudaKernel final : public DeviceCode {
  private:
   struct BoundTask {
     cuda::Function function = nullptr;
-    uint64_t blocks = 0;  // 0: there is nothing to do
-    uint32_t threads = 1;
+    Grid grid;
     // Work of the runtime's own on a node of the tree whose nodes are in a slot; -1: none.
     int tree_slot = -1;
     uint32_t node = 0, work = 0;
@@ -98,6 +94,7 @@ class CudaKernel final : public DeviceCode {
   // Whether the host waits for launches: their results or reports are for it.
   bool IsAwaited() const { return !info_.results.empty() || info_.has_effects || info_.can_fail; }
   Result<BoundTask> BindTask(const TaskInfo& task) const;
+  uint64_t Resident(cuda::Function function, uint32_t threads) const;
   Result<BoundTask> BindWork(const TaskInfo& task) const;
   Result<std::unique_ptr<Scratch>> TakeScratch() const;
   Result<> Start(KilnCudaLaunch* launch) const;
@@ -135,32 +132,29 @@ Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
   if (code != cuda::kSuccess) {
     return Error{ErrorCode::kDataLoss, "the artifact has no '" + task.symbol + "'"};
   }
-  bound.blocks = 1;
   if (task.kind == TaskKind::kSerial) return bound;
-  bound.threads = std::clamp(task.block_dim == 0 ? kDefaultBlock : task.block_dim, 1u, 1024u);
-  if (task.max_threads > 0) bound.threads = std::min(bound.threads, task.max_threads);
-  bound.blocks = device_->multiprocessors() * kBlocksPerMultiprocessor;
-  // A struct task's end is the most that its list may make of it.
-  if (task.constant_bounds || task.kind == TaskKind::kStruct) {
-    // As unsigned, the difference of any two numbers is right.
-    const uint64_t count = task.end > task.begin
-                               ? static_cast<uint64_t>(task.end) - static_cast<uint64_t>(task.begin)
-                               : 0;
-    const uint64_t all = count / bound.threads + (count % bound.threads != 0);
-    bound.blocks = std::min(all, task.constant_bounds ? kMaxBlocks : bound.blocks);
+  for (const uint32_t slot : task.length_slots) {
+    if (slot >= info_.arguments.size()) {
+      return Error{ErrorCode::kDataLoss, "the artifact has no argument " + std::to_string(slot)};
+    }
   }
-  if (task.max_threads > 0) {
-    bound.blocks = std::min<uint64_t>(bound.blocks, std::max(task.max_threads / bound.threads, 1u));
-  }
-  if (info_.tapes) {
-    bound.blocks = std::min<uint64_t>(bound.blocks, KILN_CUDA_TAPES / bound.threads);
-  }
+  bound.grid = Grid(task, info_, Resident(bound.function, Grid::ThreadsOf(task)));
   return bound;
+}
+
+// How many blocks of so many threads run at once. The driver knows what the function needs, also
+// where it has compiled it itself.
+uint64_t CudaKernel::Resident(cuda::Function function, uint32_t threads) const {
+  constexpr int kBlocksPerMultiprocessor = 16;  // where the driver does not say
+  int blocks = 0;
+  const cuda::Code code =
+      device_->driver().Occupancy(&blocks, function, static_cast<int>(threads), 0);
+  if (code != cuda::kSuccess || blocks <= 0) blocks = kBlocksPerMultiprocessor;
+  return uint64_t{device_->multiprocessors()} * static_cast<uint64_t>(blocks);
 }
 
 Result<CudaKernel::BoundTask> CudaKernel::BindWork(const TaskInfo& task) const {
   BoundTask bound;
-  bound.blocks = 1;
   bound.node = task.node;
   bound.work = task.kind == TaskKind::kGc ? KILN_CUDA_COLLECT
                : task.slices              ? KILN_CUDA_LIST_SLICES
@@ -206,14 +200,15 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const 
   void* parameters[] = {launch};
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const BoundTask& task = tasks_[i];
-    if (task.blocks == 0) continue;
+    const unsigned blocks = task.grid.Blocks(launch->arguments, device_->most_blocks());
+    if (blocks == 0) continue;
     launch->task = i;  // the driver copies the parameters of each launch
     const auto start = [&] {
       return task.tree_slot >= 0
                  ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot],
                                        task.node, task.work, stream)
-                 : device_->driver().LaunchKernel(task.function, static_cast<unsigned>(task.blocks),
-                                                  1, 1, task.threads, 1, 1,
+                 : device_->driver().LaunchKernel(task.function, blocks, 1, 1, task.grid.threads(),
+                                                  1, 1,
                                                   /*shared_bytes=*/0, stream, parameters, nullptr);
     };
     cuda::Code code = start();
@@ -353,14 +348,14 @@ Result<> CudaKernel::AddTo(LaunchGraph* to, const uint64_t* arguments) const {
   }
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const BoundTask& task = tasks_[i];
-    if (task.blocks == 0) continue;
+    const unsigned blocks = task.grid.Blocks(arguments, device_->most_blocks());
+    if (blocks == 0) continue;
     Result<> added;
     if (task.tree_slot >= 0) {
       added = graph->AddTreeWork(arguments[task.tree_slot], task.node, task.work);
     } else {
       launch->task = i;
-      added = graph->AddTask(task.function, static_cast<unsigned>(task.blocks), task.threads, words,
-                             info_.draws);
+      added = graph->AddTask(task.function, blocks, task.grid.threads(), words, info_.draws);
     }
     if (!added.ok()) return added;
   }

@@ -743,69 +743,21 @@ kiln.kernel @reads
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[64]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<5>;
-// CHECK-NEXT: 	.reg .b32 	%r<9>;
-// CHECK-NEXT: 	.reg .b64 	%rd<43>;
-// CHECK-NEXT: 	mov.u32 	%r1, %ctaid.x;
-// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd4, %r3;
-// CHECK-NEXT: 	mul.wide.u32 	%rd16, %r1, %r2;
-// CHECK-NEXT: 	add.s64 	%rd17, %rd16, %rd4;
-// CHECK-NEXT: 	setp.gt.u64 	%p1, %rd17, 31;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_5;
-// CHECK-NEXT: 	mov.b64 	%rd15, task_0_param_0;
-// CHECK-NEXT: 	mov.u64 	%rd1, %rd15;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd2, %r1;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd3, %r2;
-// CHECK-NEXT: 	mov.u32 	%r4, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd5, %r4;
-// CHECK-NEXT: 	mul.lo.s64 	%rd6, %rd5, %rd3;
-// CHECK-NEXT: 	ld.param.u64 	%rd18, [%rd1+8];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd7, %rd18;
-// CHECK-NEXT: 	ld.param.u64 	%rd19, [%rd1+56];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd20, %rd19;
-// CHECK-NEXT: 	ld.global.nc.u64 	%rd21, [%rd20+8];
-// CHECK-NEXT: 	ld.u64 	%rd8, [%rd21];
-// CHECK-NEXT: 	ld.param.u64 	%rd22, [%rd1+48];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd9, %rd22;
-// CHECK-NEXT: 	add.s64 	%rd23, %rd2, %rd5;
-// CHECK-NEXT: 	mul.lo.s64 	%rd24, %rd23, %rd3;
-// CHECK-NEXT: 	add.s64 	%rd25, %rd24, %rd4;
-// CHECK-NEXT: 	max.u64 	%rd26, %rd25, 32;
-// CHECK-NEXT: 	setp.lt.u64 	%p2, %rd25, 32;
-// CHECK-NEXT: 	selp.u64 	%rd10, 1, 0, %p2;
-// CHECK-NEXT: 	add.s64 	%rd27, %rd25, %rd10;
-// CHECK-NEXT: 	sub.s64 	%rd11, %rd26, %rd27;
-// CHECK-NEXT: 	or.b64  	%rd28, %rd11, %rd6;
-// CHECK-NEXT: 	and.b64  	%rd29, %rd28, -4294967296;
-// CHECK-NEXT: 	setp.ne.s64 	%p3, %rd29, 0;
-// CHECK-NEXT: 	@%p3 bra 	$L__BB0_3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_2;
-// CHECK-NEXT: $L__BB0_3:
-// CHECK-NEXT: 	div.u64 	%rd42, %rd11, %rd6;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_4;
-// CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvt.u32.u64 	%r5, %rd6;
-// CHECK-NEXT: 	cvt.u32.u64 	%r6, %rd11;
-// CHECK-NEXT: 	div.u32 	%r7, %r6, %r5;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd42, %r7;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	add.s64 	%rd30, %rd42, %rd10;
-// CHECK-NEXT: 	mul.lo.s64 	%rd31, %rd30, %rd5;
-// CHECK-NEXT: 	add.s64 	%rd32, %rd31, %rd2;
-// CHECK-NEXT: 	mul.lo.s64 	%rd33, %rd32, %rd3;
-// CHECK-NEXT: 	add.s64 	%rd34, %rd33, %rd4;
-// CHECK-NEXT: 	and.b64  	%rd35, %rd34, -8;
-// CHECK-NEXT: 	add.s64 	%rd36, %rd9, %rd35;
-// CHECK-NEXT: 	ld.global.u64 	%rd37, [%rd36];
-// CHECK-NEXT: 	setp.eq.s64 	%p4, %rd37, 0;
-// CHECK-NEXT: 	selp.b64 	%rd38, %rd8, %rd37, %p4;
-// CHECK-NEXT: 	shl.b64 	%rd39, %rd34, 3;
-// CHECK-NEXT: 	and.b64  	%rd40, %rd39, 56;
-// CHECK-NEXT: 	add.s64 	%rd41, %rd38, %rd40;
-// CHECK-NEXT: 	ld.u32 	%r8, [%rd41+4];
-// CHECK-NEXT: 	st.global.u32 	[%rd7], %r8;
-// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	.reg .pred 	%p<2>;
+// CHECK-NEXT: 	.reg .b32 	%r<2>;
+// CHECK-NEXT: 	.reg .b64 	%rd<11>;
+// CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+48];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd1;
+// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+56];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd3;
+// CHECK-NEXT: 	ld.global.nc.u64 	%rd5, [%rd4+8];
+// CHECK-NEXT: 	ld.u64 	%rd6, [%rd5];
+// CHECK-NEXT: 	ld.param.u64 	%rd7, [task_0_param_0+8];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd8, %rd7;
+// CHECK-NEXT: 	ld.global.u64 	%rd9, [%rd2+24];
+// CHECK-NEXT: 	setp.eq.s64 	%p1, %rd9, 0;
+// CHECK-NEXT: 	selp.b64 	%rd10, %rd6, %rd9, %p1;
+// CHECK-NEXT: 	ld.u32 	%r1, [%rd10+60];
+// CHECK-NEXT: 	st.global.u32 	[%rd8], %r1;
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }

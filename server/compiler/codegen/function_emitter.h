@@ -177,6 +177,10 @@ class FunctionEmitter {
   // Branches to the return block.
   void Finish();
 
+  // What the launch passes in a slot of the arguments. Loaded once, in the entry block.
+  llvm::Value* Argument(int64_t slot, llvm::Type* type);
+  // The pointer that the emitted code of an address outside of trees last gave.
+  llvm::Value* PointerOf(mlir::Value address) const { return addresses_.lookup(address).pointer; }
   // The pointer at base + offset, which does not change while the function runs: it is loaded once,
   // in the entry block.
   llvm::Value* EntryLoad(llvm::Value* base, int64_t offset);
@@ -249,7 +253,6 @@ class FunctionEmitter {
   void Emit(ir::ResultOp op);
   void Emit(ir::ExtentOp op);
   void Emit(ir::OuterExtentOp op);
-  llvm::Value* Argument(int64_t slot, llvm::Type* type);
   llvm::Value* ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type);
   llvm::Value* AxisExtent(int64_t storage, int64_t axis);
   Address Global(ir::GlobalOp op);

@@ -183,4 +183,38 @@ void LaneShapes::EvaluateLoop(mlir::Operation* op) {
   }
 }
 
+int DigitsOf(ir::DenseAttr dense, int axis) {
+  int count = 0;
+  for (int d = 0; d < dense.getNumDigits(); ++d) count += dense.getDigitAxis(d) == axis ? 1 : 0;
+  return count;
+}
+
+std::optional<int64_t> ByteStride(mlir::Value address, const LaneShapes& shapes,
+                                  ir::KernelOp kernel) {
+  if (!shapes.Varies(address)) return 0;
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  if (!global) return {};
+  mlir::Attribute storage = kernel.getStorages()[global.getStorage()];
+  const int64_t size = (global.getType().getPointee().getIntOrFloatBitWidth() + 7) / 8;
+  int64_t sum = 0;
+  for (auto [axis, index] : llvm::enumerate(global.getIndices())) {
+    const std::optional<int64_t> stride = shapes.StrideOf(index);
+    if (stride == 0) continue;
+    if (!stride) return {};
+    if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) {
+      if (array.getClamp() || axis + 1 < global.getIndices().size()) return {};
+      sum += *stride * size * (array.getSoa() ? 1 : static_cast<int64_t>(array.getTypes().size()));
+      continue;
+    }
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
+    if (!dense || DigitsOf(dense, static_cast<int>(axis)) > 1) return {};
+    const int64_t base = dense.getComponentBase(static_cast<int>(global.getComponent()));
+    for (int d = 0; d < dense.getNumDigits(); ++d) {
+      if (dense.getDigitAxis(d) != static_cast<int64_t>(axis)) continue;
+      sum += *stride * dense.getDigitStride(static_cast<int>(base), d);
+    }
+  }
+  return sum;
+}
+
 }  // namespace kiln

@@ -64,6 +64,14 @@ class LaneShapes {
   mlir::Operation* root_;  // whose iterations are the lanes
 };
 
+// How many digits of a dense field follow from the index of an axis.
+int DigitsOf(ir::DenseAttr dense, int axis);
+
+// The distance in bytes between the cells that neighbouring iterations access; nullopt: none is
+// known.
+std::optional<int64_t> ByteStride(mlir::Value address, const LaneShapes& shapes,
+                                  ir::KernelOp kernel);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_LANE_SHAPES_H_

@@ -37,13 +37,6 @@ using mlir::Value;
 
 bool IsScalar(mlir::Type type) { return type.isF32() || type.isF64() || type.isInteger(); }
 
-// How many digits of a dense field follow from the index of an axis.
-int DigitsOf(ir::DenseAttr dense, int axis) {
-  int count = 0;
-  for (int d = 0; d < dense.getNumDigits(); ++d) count += dense.getDigitAxis(d) == axis ? 1 : 0;
-  return count;
-}
-
 // Whether LLVM vectorises a loop that makes `next` of a value that it carries.
 bool IsReduction(Value carried, Value next) {
   mlir::Operation* op = next.getDefiningOp();
@@ -84,7 +77,6 @@ class Task {
   bool HasForm(ir::ComponentOp op);
   template <typename Op>
   bool HasCell(Op op);
-  std::optional<int64_t> ByteStride(Value address, const LaneShapes& shapes);
   bool LlvmVectorises(mlir::Operation* loop);
   bool NeedsLanes();
   Cost CostOf(mlir::Region& region);
@@ -183,35 +175,6 @@ double SizeForUnrolling(mlir::Region& body) {
   return size;
 }
 
-// The distance in bytes between the cells that neighbouring iterations access; nullopt: none is
-// known.
-std::optional<int64_t> Task::ByteStride(Value address, const LaneShapes& shapes) {
-  if (!shapes.Varies(address)) return 0;
-  auto global = address.getDefiningOp<ir::GlobalOp>();
-  if (!global) return {};
-  mlir::Attribute storage = kernel_.getStorages()[global.getStorage()];
-  const int64_t size = (global.getType().getPointee().getIntOrFloatBitWidth() + 7) / 8;
-  int64_t sum = 0;
-  for (auto [axis, index] : llvm::enumerate(global.getIndices())) {
-    const std::optional<int64_t> stride = shapes.StrideOf(index);
-    if (stride == 0) continue;
-    if (!stride) return {};
-    if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) {
-      if (array.getClamp() || axis + 1 < global.getIndices().size()) return {};
-      sum += *stride * size * (array.getSoa() ? 1 : static_cast<int64_t>(array.getTypes().size()));
-      continue;
-    }
-    auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
-    if (!dense || DigitsOf(dense, static_cast<int>(axis)) > 1) return {};
-    const int64_t base = dense.getComponentBase(static_cast<int>(global.getComponent()));
-    for (int d = 0; d < dense.getNumDigits(); ++d) {
-      if (dense.getDigitAxis(d) != static_cast<int64_t>(axis)) continue;
-      sum += *stride * dense.getDigitStride(static_cast<int>(base), d);
-    }
-  }
-  return sum;
-}
-
 // Whether LLVM vectorises an innermost loop: along consecutive or invariant memory, without
 // branches that touch memory or leave the loop.
 bool Task::LlvmVectorises(mlir::Operation* op) {
@@ -228,7 +191,7 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
     if (!address) return false;
     const int64_t size =
         (llvm::cast<ir::AddrType>(address.getType()).getPointee().getIntOrFloatBitWidth() + 7) / 8;
-    const std::optional<int64_t> stride = ByteStride(address, shapes);
+    const std::optional<int64_t> stride = ByteStride(address, shapes, kernel_);
     return !stride || (*stride != 0 && *stride != size);
   };
   auto end = llvm::dyn_cast<ir::ContinueOp>(loop.getBody().front().getTerminator());
@@ -247,7 +210,7 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
 Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
   const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   const double one = store ? kStore : kLoad;
-  const std::optional<int64_t> stride = ByteStride(address, shapes_);
+  const std::optional<int64_t> stride = ByteStride(address, shapes_, kernel_);
   if (stride == 0) return {one, store ? kLanes * one : one};
   const bool local = !llvm::isa_and_nonnull<ir::GlobalOp, ir::ComponentOp>(address.getDefiningOp());
   if (local) {

@@ -52,7 +52,7 @@ std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTask
 
 llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
                                                 llvm::ArrayRef<ir::AtomicKind> kinds,
-                                                llvm::ArrayRef<llvm::PHINode*> values) {
+                                                llvm::ArrayRef<Value*> values) {
   llvm::IRBuilder<>& b = f.builder();
   namespace I = llvm::Intrinsic;
   llvm::SmallVector<Value*, 4> totals(values.begin(), values.end());

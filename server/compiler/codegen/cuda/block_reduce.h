@@ -18,7 +18,7 @@ std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTask
 // function's end. Requires: blocks of whole warps, all of whose threads get here.
 llvm::SmallVector<llvm::Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
                                                       llvm::ArrayRef<ir::AtomicKind> kinds,
-                                                      llvm::ArrayRef<llvm::PHINode*> values);
+                                                      llvm::ArrayRef<llvm::Value*> values);
 
 }  // namespace kiln::cuda
 

@@ -49,7 +49,8 @@ Value* CallLibdevice(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRe
   return b.CreateFPTrunc(CallPure(b, full, wide, operands), type);
 }
 
-// What C calls an operation that LLVM has no code for on CUDA; "" for others.
+}  // namespace
+
 llvm::StringRef LibdeviceName(mlir::Operation& op) {
   return llvm::TypeSwitch<mlir::Operation*, llvm::StringRef>(&op)
       .Case([](math::SinOp) { return "sin"; })
@@ -79,8 +80,6 @@ llvm::StringRef LibdeviceName(mlir::Operation& op) {
       .Case([](arith::RemFOp) { return "fmod"; })
       .Default([](mlir::Operation*) { return ""; });
 }
-
-}  // namespace
 
 // --- Entry form, iteration, storage ------------------------------------------------------
 

@@ -1,8 +1,8 @@
 // CUDA devices as a target of code generation.
 //
-// A task is one entry of the module (runtime/cuda_abi.h): its threads divide the iterations among
-// themselves, each in steps of the number of all threads, so that neighbours access neighbouring
-// memory. An entry holds the kernel's PTX.
+// A task is one entry of the module (runtime/cuda_abi.h): its threads divide the iterations, or
+// short chunks of them, among themselves, each in steps of the number of all threads, so that
+// neighbours access neighbouring memory. An entry holds the kernel's PTX.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_
 
@@ -14,6 +14,9 @@
 #include "server/compiler/codegen/target.h"
 
 namespace kiln::cuda {
+
+// What C calls an operation that LLVM has no code for on CUDA; "" for others.
+llvm::StringRef LibdeviceName(mlir::Operation& op);
 
 class CudaTarget final : public codegen::Target {
  public:

@@ -1,5 +1,7 @@
 #include "server/compiler/codegen/cuda/range_task.h"
 
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,25 +13,32 @@ namespace kiln::cuda {
 namespace {
 
 using llvm::Value;
+using SkipUnless = ThreadLoop::SkipUnless;
 
 // The code of a range task: the iterations first, first + threads, ... of the linear space.
 class RangeEmitter {
  public:
   RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
-      : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)) {}
+      : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)), total_(Total()) {}
 
   // The number of iterations.
   Value* Total();
   void MapIndices(Value* number);
 
  private:
+  Value* Total();
   Value* Narrow(Value* number, unsigned bits);
+  std::pair<Value*, Value*> Divide(Value* number, Value* by);
+  void MapIndex(size_t dimension, Value* index, int64_t more = 0);
+  void MapRow(Value* row, size_t dimensions);
+  void EmitEach(ThreadLoop& loop);
 
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
   ir::RangeTaskOp task_;
   std::vector<Dimension> dimensions_;
   unsigned bits_ = 64;  // that hold each number of an iteration
+  Value* total_;
 };
 
 Value* RangeEmitter::Total() {
@@ -41,23 +50,52 @@ Value* RangeEmitter::Total() {
   return total;
 }
 
+std::optional<int64_t> RangeEmitter::ConstantTotal() const {
+  auto* total = llvm::dyn_cast<llvm::ConstantInt>(total_);
+  return total != nullptr ? std::optional(total->getSExtValue()) : std::nullopt;
+}
+
+bool RangeEmitter::HasRoomFor(int64_t length) const {
+  // With fewer iterations, multiprocessors would be without work.
+  constexpr int64_t kLeast = 1 << 15;
+  // What is left of shorter rows would be most of them.
+  constexpr int64_t kLeastOfRow = 4;
+  auto* row = llvm::dyn_cast<llvm::ConstantInt>(dimensions_.back().extent);
+  return ConstantTotal().value_or(kLeast) >= kLeast &&
+         (row == nullptr || row->getSExtValue() >= kLeastOfRow * length);
+}
+
 Value* RangeEmitter::Narrow(Value* number, unsigned bits) {
   return b_.CreateTrunc(number, b_.getIntNTy(bits));
 }
 
-// From the innermost dimension, which runs fastest, outwards.
-void RangeEmitter::MapIndices(Value* number) {
-  Value* rest = Narrow(number, bits_);
-  for (size_t d = dimensions_.size(); d-- > 0;) {
+// Quotient and remainder of numbers of iterations.
+std::pair<Value*, Value*> RangeEmitter::Divide(Value* number, Value* by) {
+  number = Narrow(number, bits_);
+  by = Narrow(by, bits_);
+  llvm::Type* i64 = b_.getInt64Ty();
+  return {b_.CreateZExt(b_.CreateUDiv(number, by), i64),
+          b_.CreateZExt(b_.CreateURem(number, by), i64)};
+}
+
+// The loop's index is `index` and a few more.
+void RangeEmitter::MapIndex(size_t dimension, Value* index, int64_t more) {
+  const mlir::Value argument = task_.getIndices()[dimension];
+  Value* sum = more == 0 ? index : b_.CreateNSWAdd(index, b_.getInt64(more));
+  f_.Map(argument, b_.CreateTrunc(sum, LlvmType(argument.getType(), b_.getContext())));
+  Affine affine = IndexBetween(index, dimensions_[dimension].lower, dimensions_[dimension].upper);
+  affine.constant = more;
+  f_.indices().Define(argument, affine);
+}
+
+// The first dimensions, from the innermost of them, which runs fastest, outwards.
+void RangeEmitter::MapRow(Value* row, size_t dimensions) {
+  for (size_t d = dimensions; d-- > 0;) {
     const Dimension& dimension = dimensions_[d];
-    Value* extent = Narrow(dimension.extent, bits_);
+    Value* index = row;
     // The outermost index is what is left, so it needs no division.
-    Value* index = d == 0 ? rest : b_.CreateURem(rest, extent);
-    if (d > 0) rest = b_.CreateUDiv(rest, extent);
-    index = b_.CreateNSWAdd(b_.CreateZExt(index, b_.getInt64Ty()), dimension.lower);
-    const mlir::Value argument = task_.getIndices()[d];
-    f_.Map(argument, b_.CreateTrunc(index, LlvmType(argument.getType(), b_.getContext())));
-    f_.indices().Define(argument, IndexBetween(index, dimension.lower, dimension.upper));
+    if (d > 0) std::tie(row, index) = Divide(row, dimension.extent);
+    MapIndex(d, b_.CreateNSWAdd(index, dimension.lower));
   }
 }
 
@@ -71,10 +109,11 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   f.DrawFor(number, op.getBody());
   f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   RangeEmitter emitter(f, op, EmitDimensions(f, op));
-  Value* total = emitter.Total();
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(total)) {
+  if (const std::optional<int64_t> total = emitter.ConstantTotal()) {
     task->set_constant_bounds(true);
-    task->set_end(constant->getSExtValue());
+    task->set_end(*total);
+  } else {
+    SetLength(op, task);
   }
   EmitThreadLoop(f, op, total, [&](Value* iteration, const SkipUnless&) {
     emitter.MapIndices(iteration);

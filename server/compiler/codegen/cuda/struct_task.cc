@@ -13,6 +13,7 @@ namespace kiln::cuda {
 namespace {
 
 using llvm::Value;
+using SkipUnless = ThreadLoop::SkipUnless;
 
 class StructEmitter : private StructElement {
  public:
@@ -208,8 +209,7 @@ void StructEmitter::EmitByBlocks(Tiles& tiles, Value* elements, Value* count) {
 
   b_.SetInsertPoint(cells_end);
   f_.trees().PopScope();
-  barrier();
-  number->addIncoming(b_.CreateNSWAdd(number, blocks), cells_end);
+  number->addIncoming(b_.CreateNSWAdd(number, blocks), b_.GetInsertBlock());
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
   f_.Finish();
@@ -225,7 +225,8 @@ void StructEmitter::Emit() {
   if (by_blocks_) return EmitByBlocks(tiles, elements, count);
   Value* iterations = b_.getInt64(Iterations());
   Value* total = b_.CreateNSWMul(count, iterations);
-  EmitThreadLoop(f_, task_, total, [&](Value* number, const SkipUnless& skip_unless) {
+  ThreadLoop loop(f_, task_);
+  loop.Emit(total, 1, [&](Value* number, int64_t, const SkipUnless& skip_unless) {
     number_ = number;
     Value* element = b_.CreateInBoundsGEP(
         b_.getInt8Ty(), elements,
@@ -234,6 +235,7 @@ void StructEmitter::Emit() {
     ReadPlace(element);
     plan_.slices ? MapSlice(element, digit, skip_unless) : MapCell(digit);
   });
+  loop.Finish();
 }
 
 }  // namespace

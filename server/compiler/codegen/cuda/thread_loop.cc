@@ -11,10 +11,6 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-constexpr uint32_t kBlock = 128;  // threads of a block, unless the program says otherwise
-// Threads of a task with accumulators, some of which end with an atomic for each of them.
-constexpr uint32_t kMostAccumulating = 1 << 16;
-
 uint32_t BlockOf(ir::RangeTaskOp op) { return op.getBlockDim() > 0 ? op.getBlockDim() : kBlock; }
 
 Value* EmitThreads(llvm::IRBuilderBase& b) {
@@ -40,80 +36,95 @@ bool IsParallel(ir::RangeTaskOp op) { return op.getMaxThreads() != 1; }
 void SetThreads(ir::RangeTaskOp op, proto::Task* task) {
   task->set_block_dim(BlockOf(op));
   // Other limits are those of CPU threads.
-  if (!IsParallel(op)) {
-    task->set_max_threads(1);
-  } else if (!op.getInits().empty()) {
-    task->set_max_threads(kMostAccumulating);
+  if (!IsParallel(op)) task->set_max_threads(1);
+  // Accumulators end with an atomic of each block, or even of each thread.
+  task->set_resident(IsParallel(op) && !op.getInits().empty());
+}
+
+ThreadLoop::ThreadLoop(FunctionEmitter& f, ir::RangeTaskOp task)
+    : f_(f),
+      b_(f.builder()),
+      task_(task),
+      first_(IsParallel(task) ? EmitThreadNumber(b_) : b_.getInt64(0)),
+      threads_(IsParallel(task) ? EmitThreads(b_) : b_.getInt64(1)),
+      some_(b_.getFalse()) {
+  for (mlir::Attribute init : task.getInits()) {
+    values_.push_back(LlvmConstant(init, b_.getContext()));
   }
 }
 
-void EmitThreadLoop(FunctionEmitter& f, ir::RangeTaskOp task, Value* total,
-                    llvm::function_ref<void(Value* iteration, const SkipUnless& skip_unless)> map) {
-  llvm::IRBuilder<>& b = f.builder();
-  Value* first = EmitThreadNumber(b);
-  Value* threads = EmitThreads(b);
-  BasicBlock* before = b.GetInsertBlock();
-  BasicBlock* header = f.NewBlock("iterations");
-  BasicBlock* body = f.NewBlock("iteration");
-  BasicBlock* next = f.NewBlock("next");
-  BasicBlock* exit = f.NewBlock("iterations_end");
-  b.CreateBr(header);
-  b.SetInsertPoint(header);
-  llvm::PHINode* number = b.CreatePHI(b.getInt64Ty(), 2);
-  number->addIncoming(first, before);
-  const mlir::TypeRange types = mlir::ValueRange(task.getAccumulators()).getTypes();
-  auto accumulators = f.Phis(header, types);
-  for (auto [phi, init] : llvm::zip(accumulators, task.getInits())) {
-    phi->addIncoming(LlvmConstant(init, b.getContext()), before);
-  }
-  b.CreateCondBr(b.CreateICmpSLT(number, total), body, exit);
-
-  b.SetInsertPoint(body);
-  f.trees().PushScope();
-  auto next_values = f.Phis(next, types);
-  const auto skip_unless = [&](Value* condition) {
-    BasicBlock* active = f.NewBlock("active");
-    for (auto [phi, value] : llvm::zip(next_values, accumulators)) {
-      phi->addIncoming(value, b.GetInsertBlock());
+// Returns what the iteration makes of the accumulators.
+ThreadLoop::Values ThreadLoop::EmitIteration(const Values& before,
+                                             llvm::function_ref<void(const SkipUnless&)> map) {
+  BasicBlock* next = f_.NewBlock("next");
+  f_.trees().PushScope();
+  auto next_values = f_.Phis(next, mlir::ValueRange(task_.getAccumulators()).getTypes());
+  map([&](Value* condition) {
+    BasicBlock* active = f_.NewBlock("active");
+    for (auto [phi, value] : llvm::zip(next_values, before)) {
+      phi->addIncoming(value, b_.GetInsertBlock());
     }
-    b.CreateCondBr(condition, active, next);
-    b.SetInsertPoint(active);
-  };
-  map(number, skip_unless);
-  for (auto [argument, phi] : llvm::zip(task.getAccumulators(), accumulators)) {
-    f.Map(argument, phi);
+    b_.CreateCondBr(condition, active, next);
+    b_.SetInsertPoint(active);
+  });
+  for (auto [argument, value] : llvm::zip(task_.getAccumulators(), before)) f_.Map(argument, value);
+  f_.PushLoop({next, next_values, nullptr, {}});
+  f_.EmitBlock(task_.getBody().front());
+  f_.PopLoop();
+  f_.trees().PopScope();
+  b_.SetInsertPoint(next);
+  return Values(next_values.begin(), next_values.end());
+}
+
+void ThreadLoop::Emit(Value* total, int64_t length, Map map, Emitted emitted) {
+  some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* header = f_.NewBlock("iterations");
+  BasicBlock* body = f_.NewBlock("iteration");
+  BasicBlock* exit = f_.NewBlock("iterations_end");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
+  number->addIncoming(first_, before);
+  auto accumulators = f_.Phis(header, mlir::ValueRange(task_.getAccumulators()).getTypes());
+  for (auto [phi, value] : llvm::zip(accumulators, values_)) phi->addIncoming(value, before);
+  b_.CreateCondBr(b_.CreateICmpSLT(number, total), body, exit);
+
+  b_.SetInsertPoint(body);
+  Values values(accumulators.begin(), accumulators.end());
+  for (int64_t within = 0; within < length; ++within) {
+    values = EmitIteration(
+        values, [&](const SkipUnless& skip_unless) { map(number, within, skip_unless); });
+    emitted(within);
   }
-  f.PushLoop({next, next_values, nullptr, {}});
-  f.EmitBlock(task.getBody().front());
-  f.PopLoop();
-  f.trees().PopScope();
+  BasicBlock* latch = b_.GetInsertBlock();
+  number->addIncoming(b_.CreateNSWAdd(number, threads_), latch);
+  for (auto [phi, value] : llvm::zip(accumulators, values)) phi->addIncoming(value, latch);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(exit);
+  values_.assign(accumulators.begin(), accumulators.end());
+}
 
-  b.SetInsertPoint(next);
-  number->addIncoming(b.CreateNSWAdd(number, threads), next);
-  for (auto [phi, value] : llvm::zip(accumulators, next_values)) phi->addIncoming(value, next);
-  b.CreateBr(header);
-
+void ThreadLoop::Finish() {
   // The finish takes in by atomics what a block has accumulated or, where threads may have left
   // early and a barrier would wait for them, what a thread has. A thread without iterations, or a
   // block whose first thread has none, has nothing but the identities.
-  b.SetInsertPoint(exit);
-  if (accumulators.empty()) return f.Finish();
-  llvm::SmallVector<Value*, 4> totals(accumulators.begin(), accumulators.end());
+  if (values_.empty()) return f_.Finish();
   // Where the program's own threads wait for each other, those that have left the loop must not
   // wait here for those that have not.
-  const auto kinds = WorksTogether(f.state().kernel, task) ? std::nullopt : CombiningKinds(task);
-  if (kinds && IsParallel(task) && BlockOf(task) % kWarp == 0 &&
-      llvm::pred_empty(f.return_block())) {
-    totals = EmitBlockReduction(f, task, *kinds, accumulators);
+  const auto kinds = WorksTogether(f_.state().kernel, task_) ? std::nullopt : CombiningKinds(task_);
+  if (kinds && IsParallel(task_) && BlockOf(task_) % kWarp == 0 &&
+      llvm::pred_empty(f_.return_block())) {
+    values_ = EmitBlockReduction(f_, task_, *kinds, values_);
   }
-  BasicBlock* some = f.NewBlock("some");
-  b.CreateCondBr(b.CreateICmpSLT(first, total), some, f.return_block());
-  b.SetInsertPoint(some);
-  f.trees().set_effects(TreeEffectsOf(task.getFinish(), f.state().kernel, f.state().functions));
-  mlir::Block& finish = task.getFinish().front();
-  for (auto [argument, value] : llvm::zip(finish.getArguments(), totals)) f.Map(argument, value);
-  f.EmitBlock(finish);
-  f.Finish();
+  BasicBlock* some = f_.NewBlock("some");
+  b_.CreateCondBr(some_, some, f_.return_block());
+  b_.SetInsertPoint(some);
+  f_.trees().set_effects(TreeEffectsOf(task_.getFinish(), f_.state().kernel, f_.state().functions));
+  mlir::Block& finish = task_.getFinish().front();
+  for (auto [argument, value] : llvm::zip(finish.getArguments(), values_)) f_.Map(argument, value);
+  f_.EmitBlock(finish);
+  f_.Finish();
 }
 
 }  // namespace kiln::cuda

@@ -17,20 +17,49 @@ llvm::Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which);
 // The number of the calling thread among those of the grid, as i64.
 llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
 
+inline constexpr uint32_t kBlock = 128;  // threads of a block, unless the program says otherwise
+
 // A loop of one thread needs no atomics.
 bool IsParallel(ir::RangeTaskOp op);
 // States how many threads run the task.
 void SetThreads(ir::RangeTaskOp op, proto::Task* task);
 
-// Ends the iteration unless an i1 holds.
-using SkipUnless = llvm::function_ref<void(llvm::Value* condition)>;
+// The loop of a task as its threads run it, each with partial results of its own:
+//
+//   ThreadLoop loop(f, task);
+//   loop.Emit(total, 1, map);  // once, or for one part of the iterations after the other
+//   loop.Finish();
+class ThreadLoop {
+ public:
+  ThreadLoop(FunctionEmitter& f, ir::RangeTaskOp task);
 
-// Emits the task's body for the iterations t, t + T, ... below `total`, of thread t of T, and then
-// its finish, and ends the function. `map` states what the body takes an iteration's indices for,
-// and starts its random numbers.
-void EmitThreadLoop(
-    FunctionEmitter& f, ir::RangeTaskOp task, llvm::Value* total,
-    llvm::function_ref<void(llvm::Value* iteration, const SkipUnless& skip_unless)> map);
+  // Ends the iteration unless an i1 holds.
+  using SkipUnless = llvm::function_ref<void(llvm::Value* condition)>;
+  // States what the body takes an iteration's indices for, and starts its random numbers:
+  // iteration `within` of chunk `number`.
+  using Map =
+      llvm::function_ref<void(llvm::Value* number, int64_t within, const SkipUnless& skip_unless)>;
+  // Told that the code of iteration `within` has been emitted.
+  using Emitted = llvm::function_ref<void(int64_t within)>;
+
+  // Emits the task's body for the chunks t, t + T, ... below `total`, of thread t of T. A chunk is
+  // `length` iterations.
+  void Emit(llvm::Value* total, int64_t length, Map map, Emitted emitted = [](int64_t) {});
+  // Emits the task's finish, and ends the function.
+  void Finish();
+
+ private:
+  using Values = llvm::SmallVector<llvm::Value*, 4>;
+  Values EmitIteration(const Values& before, llvm::function_ref<void(const SkipUnless&)> map);
+
+  FunctionEmitter& f_;
+  llvm::IRBuilder<>& b_;
+  ir::RangeTaskOp task_;
+  llvm::Value* first_;    // the number of the thread
+  llvm::Value* threads_;  // how many there are
+  llvm::Value* some_;     // whether the thread has an iteration
+  Values values_;         // of its accumulators
+};
 
 }  // namespace kiln::cuda
 

@@ -1,0 +1,140 @@
+#include "server/compiler/codegen/cuda/chunks.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/bit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "server/compiler/codegen/cuda/cuda_target.h"
+#include "server/compiler/codegen/struct_plan.h"
+#include "server/compiler/dialect/lane_shapes.h"
+
+namespace kiln::cuda {
+namespace {
+
+using llvm::Value;
+
+constexpr int64_t kVector = 16;    // bytes of the widest access
+constexpr int64_t kMostBytes = 4;  // of one byte, LLVM joins no more
+constexpr int64_t kMostOps = 256;  // of a chunk
+
+// Arithmetic that is a few instructions.
+bool IsPlain(mlir::Operation& op) {
+  return LibdeviceName(op).empty() &&
+         llvm::isa<mlir::arith::ArithDialect, mlir::math::MathDialect>(op.getDialect());
+}
+
+}  // namespace
+
+Chunks::Chunks(ir::RangeTaskOp task) : task_(task), kernel_(task->getParentOfType<ir::KernelOp>()) {
+  if (task.getNumDims() == 0 || task.getMaxThreads() == 1 || !AddBody() || accesses_.empty()) {
+    return;
+  }
+  int64_t widest = 1;
+  for (const Access& access : accesses_) widest = std::max(widest, access.bytes);
+  const auto most = static_cast<uint64_t>(kMostOps / CountOps(task.getBody()));
+  length_ = std::min<int64_t>(widest == 1 ? kMostBytes : kVector / widest,
+                              llvm::bit_floor(std::max<uint64_t>(most, 1)));
+}
+
+// False if the body has something that does not belong into chunks.
+bool Chunks::AddBody() {
+  const LaneShapes shapes(task_);
+  const auto is_joined = [&](mlir::Value address, bool writes) {
+    if (address.getDefiningOp<ir::TemporaryOp>()) return !writes;
+    auto global = address.getDefiningOp<ir::GlobalOp>();
+    if (!global) return false;
+    const std::optional<int64_t> stride = ByteStride(address, shapes, kernel_);
+    if (stride == 0) return !writes;
+    return stride == Bytes(global.getType().getPointee()) && Add(global);
+  };
+  for (mlir::Operation& op : task_.getBody().front().without_terminator()) {
+    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+      if (!is_joined(load.getAddress(), /*writes=*/false)) return false;
+    } else if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
+      if (!is_joined(store.getAddress(), /*writes=*/true)) return false;
+    } else if (!llvm::isa<ir::GlobalOp, ir::TemporaryOp, ir::ArgumentOp, ir::ExtentOp,
+                          ir::OuterExtentOp>(op) &&
+               !IsPlain(op)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// An address that grows by its element from iteration to iteration.
+bool Chunks::Add(ir::GlobalOp address) {
+  const auto is_known = [&](const Access& access) { return access.address == address.getResult(); };
+  if (llvm::any_of(accesses_, is_known)) return true;
+  Access access = {address.getResult(), Bytes(address.getType().getPointee()), 0};
+  mlir::Attribute storage = kernel_.getStorages()[address.getStorage()];
+  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) {
+    return AddNdarray(address, array, access);
+  }
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
+  return dense && AddDense(address, dense, access);
+}
+
+bool Chunks::AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access access) {
+  // Where a component other than the first one begins depends on the extents.
+  if (array.getAlias() != 0 || address.getComponent() != 0) return false;
+  const Shifted at = ShiftOf(address.getIndices().back());
+  if (at.index != task_.getIndices().back()) return false;
+  access.place = at.by;
+  accesses_.push_back(access);
+  bases_.insert(array.getSlot());
+  const Row row = {array.getExtentSlot(array.getAxes() - 1), access.bytes};
+  if (array.getAxes() > 1 && !llvm::is_contained(rows_, row)) rows_.push_back(row);
+  return true;
+}
+
+bool Chunks::AddDense(ir::GlobalOp address, ir::DenseAttr dense, Access access) {
+  if (dense.getAlias() != 0) return false;
+  const auto component = static_cast<int>(address.getComponent());
+  const auto base = static_cast<int>(dense.getComponentBase(component));
+  int along = -1;  // the axis that the loop's innermost index runs along
+  for (auto [axis, index] : llvm::enumerate(address.getIndices())) {
+    const Shifted at = ShiftOf(index);
+    if (at.index != task_.getIndices().back()) continue;
+    along = static_cast<int>(axis);
+    access.place += at.by - dense.getAxisOffset(along);
+  }
+  if (along < 0 || dense.getComponentOffset(component) % access.bytes != 0) return false;
+  access.place += dense.getComponentOffset(component) / access.bytes;
+  for (int d = 0; d < dense.getNumDigits(); ++d) {
+    // Rows begin at multiples of a vector.
+    const bool is_own = dense.getDigitAxis(d) == along;
+    if (!is_own && dense.getDigitStride(base, d) % kVector != 0) return false;
+  }
+  accesses_.push_back(access);
+  bases_.insert(dense.getSlot() + base);
+  return true;
+}
+
+Value* Chunks::EmitIsAligned(FunctionEmitter& f) const {
+  llvm::IRBuilder<>& b = f.builder();
+  Value* bits = b.getInt64(0);
+  for (const int64_t slot : bases_) {
+    bits = b.CreateOr(bits, b.CreatePtrToInt(f.Argument(slot, b.getPtrTy()), b.getInt64Ty()));
+  }
+  for (const Row& row : rows_) {
+    Value* extent = f.Argument(row.slot, b.getInt64Ty());
+    bits = b.CreateOr(bits, b.CreateMul(extent, b.getInt64(row.bytes)));
+  }
+  return b.CreateIsNull(b.CreateAnd(bits, b.getInt64(kVector - 1)));
+}
+
+void Chunks::AlignAccesses(const FunctionEmitter& f, int64_t number) const {
+  for (const Access& access : accesses_) {
+    // Bases are aligned to a vector, and chunks to their own bytes.
+    const uint64_t at = static_cast<uint64_t>(access.place + number) * access.bytes;
+    const llvm::Align align(uint64_t{1} << llvm::countr_zero(
+                                at | static_cast<uint64_t>(length_ * access.bytes) | kVector));
+    for (llvm::User* user : f.PointerOf(access.address)->users()) {
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) load->setAlignment(align);
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) store->setAlignment(align);
+    }
+  }
+}
+
+}  // namespace kiln::cuda
