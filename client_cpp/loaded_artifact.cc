@@ -52,6 +52,7 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   info.block_dim = task.block_dim();
   info.items_per_thread = task.items_per_thread();
   info.resident = task.resident();
+  info.joined = task.joined();
   info.length_factor = task.length_factor();
   info.length_slots.assign(task.length_slots().begin(), task.length_slots().end());
   for (const proto::Scatter& scatter : task.scatters()) {

@@ -54,6 +54,7 @@ struct TaskInfo {
   bool resident = false;
   uint64_t length_factor = 0;  // 0: unknown
   std::vector<uint32_t> length_slots;
+  bool joined = false;  // on CUDA: the last task before that is not joined runs this one, too
   // Not empty: threads may run alone_symbol at once, each with copies of these fields.
   std::vector<ScatterInfo> scatters;
 };

@@ -301,6 +301,42 @@ TEST_F(CudaDeviceTest, MemoryIsZeroedOnBothSides) {
   EXPECT_EQ(Ints(*buffer)[99], 1);
 }
 
+// The fake device runs 64 blocks of 128 threads at once.
+TEST_F(CudaDeviceTest, BlocksHaveSomethingToDo) {
+  auto buffer = Allocate(400'000);  // kernels add to as many numbers
+  const auto blocks = [&](const TaskInfo& task, uint64_t length) {
+    KernelInfo info = Info({task});
+    info.arguments[1].kind = ArgumentSlot::Kind::kExtent;
+    auto kernel = *Load(info);
+    const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), length};
+    driver_->last_blocks = 0;
+    EXPECT_TRUE(kernel->Launch(slots, nullptr));
+    return driver_->last_blocks;
+  };
+  TaskInfo known = Range("add_one", 100'000), unknown = Range("add_one", -1);
+  unknown.end = 0;
+  EXPECT_EQ(blocks(known, 1), 782u);
+  EXPECT_EQ(blocks(unknown, 1), 64u);
+  known.items_per_thread = unknown.items_per_thread = 4;
+  EXPECT_EQ(blocks(known, 1), 196u);
+  unknown.length_factor = 2;
+  unknown.length_slots = {1};
+  EXPECT_EQ(blocks(unknown, 100), 1u);
+  EXPECT_EQ(blocks(unknown, 10'000), 40u);
+  EXPECT_EQ(blocks(unknown, 0), 1u);  // it is about the length
+  EXPECT_EQ(blocks(unknown, 50'000), 196u);
+  known.resident = unknown.resident = true;
+  EXPECT_EQ(blocks(known, 1), 64u);
+  EXPECT_EQ(blocks(unknown, 50'000), 64u);
+  device_->LimitBlocks(3);
+  EXPECT_EQ(blocks(unknown, 50'000), 3u);
+  device_->LimitBlocks(0);
+  known.joined = true;
+  EXPECT_EQ(blocks(known, 1), 0u);
+  unknown.length_slots = {2};
+  EXPECT_THAT(Load(Info({unknown})).error().text, HasSubstr("no argument 2"));
+}
+
 // A loop over elements is one copy in each direction, and moves only the pages that it touches.
 TEST_F(CudaDeviceTest, PagesAreFetchedAndHandedOverOnce) {
   auto kernel = *Load(Info({Range("add_one", 1)}));

@@ -121,6 +121,10 @@ CudaKernel::~CudaKernel() {
 
 Result<CudaKernel::BoundTask> CudaKernel::BindTask(const TaskInfo& task) const {
   BoundTask bound;
+  if (task.joined) {
+    bound.grid = Grid::Nothing();
+    return bound;
+  }
   if (task.kind == TaskKind::kListgen || task.kind == TaskKind::kGc) return BindWork(task);
   if (task.kind != TaskKind::kSerial && task.kind != TaskKind::kRange &&
       task.kind != TaskKind::kStruct) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
 #include "common/artifact/cuda_payload.h"
 #include "common/artifact/target_proto.h"
@@ -324,6 +326,73 @@ TEST(CudaTargetTest, ASumEndsWithOneAtomicOfEachBlock) {
   const size_t first = made->ptx.find("atom.global.add.f32");
   EXPECT_NE(first, std::string::npos) << made->ptx;
   EXPECT_EQ(made->ptx.find("atom.global.add.f32", first + 1), std::string::npos);
+}
+
+int Count(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// A loop over an array, as the host knows it. tests/golden/ptx_chunks.mlir has more.
+TEST(CudaTargetTest, NeighboursAreAccessedAtOnce) {
+  const auto made = [](const std::string& type, const std::string& upper) {
+    const char* add = type[0] == 'f' ? "addf" : "addi";
+    std::string text =
+        Kernel(type, Range(type, absl::StrCat("%w = arith.", add, " %v, %v : ", type,
+                                              "\nkiln.store %w, %p : <", type, ">")));
+    const std::string known = "arith.constant 1000 : i64";
+    text.replace(text.find(known), known.size(), upper);
+    auto made = Compile(text, Target::CudaPtx(75));
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *std::move(made);
+  };
+  const std::string extent = "kiln.extent 0 axis 0 : i64";
+  for (const auto& [type, access, chunk] : {std::tuple{"f32", "v4.f32", 4u},
+                                            {"i64", "v2.u64", 2u},
+                                            {"f16", "v4.b32", 8u},
+                                            {"i8", "u32", 4u}}) {
+    const Made loop = made(type, extent);
+    EXPECT_EQ(loop.tasks[0].items_per_thread(), chunk);
+    EXPECT_EQ(Count(loop.ptx, absl::StrCat("ld.global.", access)), 1) << loop.ptx;
+    EXPECT_EQ(Count(loop.ptx, absl::StrCat("st.global.", access)), 1) << loop.ptx;
+    EXPECT_EQ(loop.tasks[0].length_factor(), 1u);
+    EXPECT_THAT(loop.tasks[0].length_slots(), testing::ElementsAre(1u));
+  }
+  // Few iterations, each of which has a thread.
+  const Made small = made("f32", "arith.constant 1000 : i64");
+  EXPECT_EQ(small.tasks[0].items_per_thread(), 0u);
+  EXPECT_EQ(Count(small.ptx, ".v4."), 0);
+  EXPECT_EQ(small.tasks[0].length_factor(), 0u);
+}
+
+TEST(CudaTargetTest, ShortTasksInARowAreOneEntry) {
+  const auto store = [](const std::string& number) {
+    return absl::StrCat("%v = arith.constant ", number,
+                        " : i32\n%a = kiln.temporary 0 : <i32>\nkiln.store %v, %a : <i32>\n"
+                        "kiln.print 0 (%v) : (i32)\n");
+  };
+  const std::string serial =
+      absl::StrCat("kiln.task.serial \"s\" {\n", store("1"), "kiln.return\n}\n");
+  std::string loop = Range("i32", "%w = arith.addi %v, %v : i32\nkiln.store %w, %p : <i32>");
+  const std::string length = "1000";
+  loop.replace(loop.find(length), length.size(), "100");
+  const auto all =
+      Compile(Kernel("i32", absl::StrCat(serial, loop, "\n", serial)), Target::CudaPtx(75));
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(Count(all->ptx, ".entry"), 1) << all->ptx;
+  EXPECT_EQ(Count(all->ptx, "bar.sync"), 2) << all->ptx;
+  ASSERT_EQ(all->tasks.size(), 3u);
+  EXPECT_FALSE(all->tasks[0].joined());
+  EXPECT_EQ(all->tasks[0].end(), all->tasks[0].block_dim());
+  EXPECT_TRUE(all->tasks[1].joined() && all->tasks[2].joined());
+  // A loop with more to do has its own, and so has what is after it.
+  const auto apart = Compile(
+      Kernel("i32", absl::StrCat(serial, Range("i32", "kiln.store %v, %p : <i32>"), "\n", serial)),
+      Target::CudaPtx(75));
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_EQ(Count(apart->ptx, ".entry"), 3);
+  EXPECT_EQ(Count(apart->ptx, "bar.sync"), 0);
 }
 
 // Those that have left the loop would wait in a shuffle for those that vote in it.

@@ -27,14 +27,18 @@ class TaskEmitter {
   explicit TaskEmitter(KernelState* state) : state_(*state) {}
 
   void Emit(mlir::Operation& op);
+  // To be called after the last one.
+  void End() { EndGroup(); }
   std::vector<proto::Task>& tasks() { return tasks_; }
 
  private:
   proto::Task EmitCode(mlir::Operation& op);
+  void EndGroup();
 
   KernelState& state_;
   std::vector<proto::Task> tasks_;
-  int number_ = 0;  // of the kernel's own tasks: random numbers follow from it
+  int number_ = 0;    // of the kernel's own tasks: random numbers follow from it
+  size_t group_ = 0;  // so many tasks at the end of tasks_ may be joined
 };
 
 // A task without code of the kernel's: the runtime does it.
@@ -65,7 +69,21 @@ proto::Task TaskEmitter::EmitCode(mlir::Operation& op) {
   return task;
 }
 
+// Joins the last tasks, if there are several.
+void TaskEmitter::EndGroup() {
+  if (group_ > 1) {
+    llvm::SmallVector<proto::Task*> group;
+    for (size_t i = tasks_.size() - group_; i < tasks_.size(); ++i) group.push_back(&tasks_[i]);
+    state_.target->EmitJoined(&state_, group);
+  }
+  group_ = 0;
+}
+
 void TaskEmitter::Emit(mlir::Operation& op) {
+  const bool joins = state_.target->Joins(state_, op);
+  if (!joins) EndGroup();
+  state_.part = static_cast<uint32_t>(group_);
+  if (joins) ++group_;
   if (auto listgen = llvm::dyn_cast<ir::ListgenTaskOp>(op)) {
     tasks_.push_back(RuntimeTask(proto::TASK_LISTGEN, listgen));
     tasks_.back().set_slices(listgen.getSlices());
@@ -97,6 +115,7 @@ absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel_op, const codeg
       return absl::UnimplementedError(absl::StrCat("no code for '", state.unsupported, "'"));
     }
   }
+  tasks.End();
   result.tasks = std::move(tasks.tasks());
   result.has_effects = state.has_effects;
   result.can_fail = state.can_fail;

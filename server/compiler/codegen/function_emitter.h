@@ -64,7 +64,9 @@ struct KernelState {
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
-  bool tapes = false;       // threads have tapes, on devices where the launch makes them
+  bool tapes = false;  // threads have tapes, on devices where the launch makes them
+  // Of the task that is being emitted, among those that the runtime starts as one (Target::Joins).
+  uint32_t part = 0;
   std::string unsupported;  // name of the first op without an emission
 
   // A function of the kernel (kiln.function). There may be two: one whose atomics are atomic, for

@@ -97,6 +97,16 @@ class Target {
   virtual void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                               proto::Task* task) const = 0;
 
+  // Whether the task may be one of several that follow each other and that the runtime starts as
+  // one, because starting it costs more than what its threads could save.
+  virtual bool Joins(const KernelState& /*state*/, mlir::Operation& /*task*/) const {
+    return false;
+  }
+  // Makes one entry of the functions of such tasks, and describes it in the first of `tasks`; the
+  // others are `joined`. Their reports have numbers from that of the first task on
+  // (KernelState::part).
+  virtual void EmitJoined(KernelState* /*state*/, llvm::ArrayRef<proto::Task*> /*tasks*/) const {}
+
   // --- Storage classes
   // Memory of the calling thread for `count` values. `entry` is in the function's first block.
   virtual llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,

@@ -11,6 +11,7 @@
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/atomics.h"
 #include "server/compiler/codegen/cuda/abi.h"
+#include "server/compiler/codegen/cuda/joined_tasks.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
@@ -129,6 +130,14 @@ void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int numb
   cuda::EmitStructTask(state, op, number, task);
 }
 
+bool CudaTarget::Joins(const KernelState& state, mlir::Operation& task) const {
+  return cuda::Joins(state, task);
+}
+
+void CudaTarget::EmitJoined(KernelState* state, llvm::ArrayRef<proto::Task*> tasks) const {
+  cuda::EmitJoined(state, tasks);
+}
+
 Value* CudaTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
                                  int64_t count) const {
   return entry.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count));
@@ -181,7 +190,7 @@ void CudaTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t 
     return;
   }
   Value* task = b.CreateLoad(b.getInt32Ty(), f.EntryAddress(f.launch(), cuda_abi::kTask));
-  arguments.push_back(task);
+  arguments.push_back(b.CreateAdd(task, b.getInt32(f.state().part)));
   arguments.push_back(f.iteration() != nullptr ? f.iteration() : EmitThreadNumber(b));
   CallDevice(f, "kiln_cuda_print", b.getVoidTy(), arguments);
 }

@@ -34,6 +34,9 @@ class CudaTarget final : public codegen::Target {
   void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                       proto::Task* task) const override;
 
+  bool Joins(const KernelState& state, mlir::Operation& task) const override;
+  void EmitJoined(KernelState* state, llvm::ArrayRef<proto::Task*> tasks) const override;
+
   llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,
                              int64_t count) const override;
 

@@ -1,0 +1,103 @@
+#include "server/compiler/codegen/cuda/joined_tasks.h"
+
+#include <algorithm>
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "mlir/IR/Matchers.h"
+#include "server/compiler/codegen/cuda/thread_loop.h"
+
+namespace kiln::cuda {
+namespace {
+
+// The iterations of a loop with constant bounds, if a block has a thread for each.
+bool FitsBlock(ir::RangeTaskOp op) {
+  auto bounds = llvm::cast<ir::YieldOp>(op.getBounds().front().getTerminator());
+  int64_t total = 1;
+  for (unsigned d = 0; d < bounds.getNumOperands(); d += 2) {
+    llvm::APInt lower, upper;
+    if (!mlir::matchPattern(bounds.getOperand(d), mlir::m_ConstantInt(&lower)) ||
+        !mlir::matchPattern(bounds.getOperand(d + 1), mlir::m_ConstantInt(&upper))) {
+      return false;
+    }
+    int64_t extent = 0;
+    if (__builtin_sub_overflow(upper.getSExtValue(), lower.getSExtValue(), &extent)) return false;
+    if (extent > kBlock) return false;
+    total *= std::max<int64_t>(extent, 0);
+    if (total > kBlock) return false;
+  }
+  return true;
+}
+
+// A task that one thread runs.
+bool IsSerial(const proto::Task& task) { return task.max_threads() == 1; }
+
+// Makes the entry of a task a function of another entry.
+llvm::Function* MakePart(llvm::Module* module, const std::string& symbol) {
+  llvm::Function* part = module->getFunction(symbol);
+  part->setName(symbol + "_part");
+  part->setLinkage(llvm::GlobalValue::InternalLinkage);
+  part->setCallingConv(llvm::CallingConv::C);
+  // What the launch passes is the entry's parameter, of which there is no copy.
+  part->removeParamAttr(0, llvm::Attribute::ByVal);
+  part->addFnAttr(llvm::Attribute::AlwaysInline);
+  return part;
+}
+
+}  // namespace
+
+bool Joins(const KernelState& state, mlir::Operation& task) {
+  ir::KernelOp kernel = state.kernel;
+  if (kernel.getTrees() || WorksTogether(kernel, &task)) return false;
+  for (mlir::Region& region : task.getRegions()) {
+    if (state.facts.Any(region, kCalls | kTapes)) return false;
+  }
+  if (llvm::isa<ir::SerialTaskOp>(task)) return true;
+  auto range = llvm::dyn_cast<ir::RangeTaskOp>(task);
+  if (!range || range.isSparse()) return false;
+  // A program that chooses the threads of a block has reasons.
+  return !IsParallel(range) || (range.getBlockDim() == 0 && FitsBlock(range));
+}
+
+// The first thread runs what is for one thread. Between two tasks, all threads of the block wait
+// for each other: they then see what the others have written.
+void EmitJoined(KernelState* state, llvm::ArrayRef<proto::Task*> tasks) {
+  llvm::SmallVector<llvm::Function*> parts;
+  for (const proto::Task* task : tasks) parts.push_back(MakePart(state->module, task->symbol()));
+  const bool is_serial =
+      llvm::all_of(tasks, [](const proto::Task* task) { return IsSerial(*task); });
+  llvm::Function* entry = state->target->NewTaskFunction(state, tasks[0]->symbol());
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(entry->getContext(), "entry", entry));
+  llvm::Value* thread = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && !is_serial) b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+    if (is_serial || !IsSerial(*tasks[i])) {
+      b.CreateCall(parts[i], {entry->getArg(0)});
+      continue;
+    }
+    auto* first = llvm::BasicBlock::Create(entry->getContext(), "first_thread", entry);
+    auto* all = llvm::BasicBlock::Create(entry->getContext(), "all_threads", entry);
+    b.CreateCondBr(b.CreateIsNull(thread), first, all);
+    b.SetInsertPoint(first);
+    b.CreateCall(parts[i], {entry->getArg(0)});
+    b.CreateBr(all);
+    b.SetInsertPoint(all);
+  }
+  b.CreateRetVoid();
+  for (proto::Task* task : tasks.drop_front()) {
+    task->clear_symbol();
+    task->set_joined(true);
+  }
+  // One block.
+  proto::Task* task = tasks[0];
+  if (is_serial) {
+    task->set_kind(proto::TASK_SERIAL);
+    return;
+  }
+  task->set_kind(proto::TASK_RANGE);
+  task->set_constant_bounds(true);
+  task->set_end(kBlock);
+  task->set_block_dim(kBlock);
+  task->set_max_threads(kBlock);
+}
+
+}  // namespace kiln::cuda
