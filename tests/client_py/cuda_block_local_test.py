@@ -202,6 +202,103 @@ def without_tiles():
     return [*results, x.to_numpy(), seen.to_numpy()]
 
 
+# Atomics to the cells around a block, which neighbouring blocks update, too.
+def gathered():
+    results = []
+    for dtype in ti.i32, ti.u32, ti.i64, ti.f32, ti.f64:
+        x, y, z = (ti.field(dtype) for _ in range(3))
+        n = ti.field(ti.i32)
+        top = ti.root.pointer(ti.ij, 6)
+        top.dense(ti.ij, (4, 8)).place(x, n)
+        other = ti.root.pointer(ti.ij, 12)
+        other.dense(ti.ij, (2, 4)).place(y, z)
+        v = ti.Vector.field(2, dtype)
+        ti.root.pointer(ti.ij, 6).bitmasked(ti.ij, 2).dense(ti.ij, (2, 4)).place(v)
+        active = ti.field(ti.i32, ())
+        activate(x, 0.03)
+
+        @ti.kernel
+        def spread():
+            ti.block_local(x, y)
+            for i, j in x:
+                y[i, j] += x[i, j]
+                if j > 1:
+                    y[i, j - 2] -= x[i, j] + x[i, j - 1]
+                if i < 23 and x[i, j] > 0:
+                    y[i + 1, j] += 1
+                # Adds nothing, but makes the cell active.
+                if j % 16 == 15 and j < 47:
+                    y[i, j + 1] += ti.cast(0, dtype)
+
+        @ti.kernel
+        def extreme():
+            ti.block_local(z)
+            for i, j in x:
+                ti.atomic_max(z[i, j], ti.cast(i + j, dtype))
+                if i > 0:
+                    ti.atomic_max(z[i - 1, j], ti.cast(i * j, dtype))
+
+        @ti.kernel
+        def vectors():
+            ti.block_local(v)
+            for i, j in x:
+                v[i, j] += ti.Vector([x[i, j], ti.cast(1, dtype)])
+                if i > 1 and j > 0:
+                    v[i - 2, j - 1][1] += ti.cast(2, dtype)
+
+        # No tiles: with old values, and of a field whose cells are asked for.
+        @ti.kernel
+        def olds():
+            ti.block_local(n)
+            for i, j in x:
+                old = ti.atomic_add(n[i, j], 1)
+                if j > 0 and old >= 0:
+                    n[i, j - 1] += 2
+
+        @ti.kernel
+        def asked():
+            ti.block_local(y)
+            for i, j in x:
+                if i < 22:
+                    y[i + 2, j] += 3
+                    if not ti.is_active(other, [(i + 2) // 2, j // 4]):
+                        y[i, j] += 100
+                y[i, j] += 1
+
+        @ti.kernel
+        def count():
+            for i, j in other:
+                active[None] += 1
+
+        for kernel in spread, extreme, vectors:
+            kernel()
+        if dtype is ti.i32:
+            asked()
+            olds()
+        count()
+        results += [field.to_numpy() for field in (y, z, v, n, active)]
+    h = ti.field(ti.f16)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 8).place(h)
+
+    @ti.kernel
+    def fill():
+        for i in range(64):
+            if i // 8 % 2:
+                h[i] = 1
+
+    @ti.kernel
+    def halves():
+        ti.block_local(h)
+        for i in h:
+            h[i - i % 2] += 1
+            if i < 63:
+                h[i + 1] += 2
+
+    fill()
+    halves()
+    return [*results, h.to_numpy()]
+
+
 # Many blocks, of more cells than threads and of fewer, in a tree that grows and shrinks.
 def changing():
     x, y = ti.field(ti.f32), ti.field(ti.f32)
@@ -250,6 +347,7 @@ CASES = {
     "bytes and truths": bytes_and_truths,
     "vectors and trees": vectors_and_trees,
     "without tiles": without_tiles,
+    "gathered": gathered,
     "changing": changing,
 }
 for name, case in CASES.items():
@@ -280,8 +378,8 @@ def kernels_with_tiles(home):
 
 
 # Of all names, none is part of another one.
-TILED = {"divergence", "elsewhere", "smooth", "mixed"}
-KERNELS = {*TILED, "added", "summed", "called", "written", "dropped"}
+TILED = {"divergence", "elsewhere", "smooth", "mixed", "added", "spread", "extreme", "vectors"}
+KERNELS = {*TILED, "summed", "called", "written", "dropped", "halves", "asked", "olds"}
 
 
 @pytest.mark.parametrize("options", ["", "seed=3;threads=1", "check=race,init"])

@@ -122,6 +122,14 @@ void FunctionEmitter::Emit(ir::UpdateOp op) {
 }
 
 void FunctionEmitter::Emit(ir::AtomicOp op) {
+  if (const auto copy = copies_.find(op); copy != copies_.end()) {
+    return UpdateCopyOr(AddressFor(op.getAddress(), op), op, ValueOf(op.getValue()), copy->second);
+  }
+  if (const auto at = marked_.find(op); at != marked_.end()) {
+    AtomicUpdate({at->second.first, kUnknown}, op.getKind(), ValueOf(op.getValue()));
+    b_.CreateStore(b_.getInt8(1), at->second.second);
+    return;
+  }
   // The first half of a pair waits for the second, and both become one exchange there.
   if (ir::AtomicOp first = waiting_.lookup(op)) {
     AtomicPair(first, op);
@@ -138,7 +146,7 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   // An atomic instruction costs many times a plain one, even if one thread runs.
   if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
   // Tasks with float sums ask at each atomic instead of existing twice (task_function.cc).
-  if (runs_alone_ == nullptr) return AtomicUpdate(address, op, value);
+  if (runs_alone_ == nullptr) return AtomicUpdate(address, op.getKind(), value);
   llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
   llvm::BasicBlock* done = NewBlock("done");
   b_.CreateCondBr(runs_alone_(*this), ways[0], ways[1]);
@@ -146,7 +154,8 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
       llvm::IRBuilder<>(done).CreatePHI(LlvmType(op.getValue().getType(), b_.getContext()), 2);
   for (int i = 0; i < 2; ++i) {
     b_.SetInsertPoint(ways[i]);
-    Value* seen = i == 0 ? PlainUpdate(address, op, value) : AtomicUpdate(address, op, value);
+    Value* seen =
+        i == 0 ? PlainUpdate(address, op, value) : AtomicUpdate(address, op.getKind(), value);
     old->addIncoming(seen, b_.GetInsertBlock());
     b_.CreateBr(done);
   }
@@ -160,11 +169,35 @@ Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Val
   return old;
 }
 
-Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicOp op, Value* value) {
-  Value* old = state_->target->EmitAtomic(b_, op.getKind(), address.pointer, value);
-  if (old == nullptr) return CompareExchangeLoop(address, op.getKind(), value);
+Value* FunctionEmitter::AtomicUpdate(const Address& address, ir::AtomicKind kind, Value* value) {
+  Value* old = state_->target->EmitAtomic(b_, kind, address.pointer, value);
+  if (old == nullptr) return CompareExchangeLoop(address, kind, value);
   if (auto* instruction = llvm::dyn_cast<llvm::AtomicRMWInst>(old)) Tag(address, instruction);
   return old;
+}
+
+void FunctionEmitter::AtomicNow(ir::AtomicOp op, ir::AtomicKind kind, Value* value) {
+  AtomicUpdate(AddressFor(op.getAddress(), op), kind, value);
+}
+
+void FunctionEmitter::UpdateCopyOr(const Address& address, ir::AtomicOp op, Value* value,
+                                   const Copy& copy) {
+  llvm::BasicBlock* in_copy = NewBlock("in_copy");
+  llvm::BasicBlock* in_place = NewBlock("in_place");
+  llvm::BasicBlock* done = NewBlock("done");
+  Value* offset = b_.CreateSub(b_.CreatePtrToInt(address.pointer, b_.getInt64Ty()),
+                               b_.CreatePtrToInt(copy.base, b_.getInt64Ty()));
+  // Indices beyond the field's lead to memory beside it, as elsewhere.
+  Value* is_inside = b_.CreateICmpULT(offset, b_.getInt64(copy.bytes));
+  b_.CreateCondBr(b_.CreateAnd(copy.is_used, is_inside), in_copy, in_place);
+  b_.SetInsertPoint(in_copy);
+  AtomicUpdate({b_.CreateInBoundsGEP(b_.getInt8Ty(), copy.memory, offset), kUnknown}, op.getKind(),
+               value);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(in_place);
+  AtomicUpdate(address, op.getKind(), value);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
 }
 
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {

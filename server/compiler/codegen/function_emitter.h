@@ -133,6 +133,23 @@ class FunctionEmitter {
   llvm::Value* LoadNow(ir::LoadOp op);
   // States where the op, in code that is emitted later, finds what it reads.
   void ReadFrom(ir::LoadOp op, llvm::Value* pointer) { sources_[op] = pointer; }
+  // A copy of `bytes` of memory from `base` on. `is_used`: an i1.
+  struct Copy {
+    llvm::Value* is_used;
+    llvm::Value* base;
+    llvm::Value* memory;
+    int64_t bytes;
+  };
+  // The op, in code that is emitted later, updates the copy. Where the copy is not used, and
+  // outside of its bytes, it updates what it names.
+  void UpdateCopy(ir::AtomicOp op, const Copy& copy) { copies_[op] = copy; }
+  // The op, in code that is emitted later, updates the scalar at `pointer`, and stores a 1 to the
+  // byte at `mark`.
+  void UpdateAt(ir::AtomicOp op, llvm::Value* pointer, llvm::Value* mark) {
+    marked_[op] = {pointer, mark};
+  }
+  // Emits an atomic of `kind` with the op's address, for the indices that are mapped now.
+  void AtomicNow(ir::AtomicOp op, ir::AtomicKind kind, llvm::Value* value);
   // Emits the ops of a block. A kiln.yield at its end is the caller's to emit, and returned. Other
   // terminators leave the block for a known place, and are emitted.
   ir::YieldOp EmitBlock(mlir::Block& block) { return EmitOps({block.begin(), block.end()}); }
@@ -289,7 +306,8 @@ class FunctionEmitter {
   void Emit(ir::UpdateOp op);
   llvm::Value* Atomic(ir::AtomicOp op);
   llvm::Value* PlainUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
-  llvm::Value* AtomicUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
+  llvm::Value* AtomicUpdate(const Address& address, ir::AtomicKind kind, llvm::Value* value);
+  void UpdateCopyOr(const Address& address, ir::AtomicOp op, llvm::Value* value, const Copy& copy);
   // The atomic that is emitted together with `op`, in its own place (passes/pair_atomics.cc).
   ir::AtomicOp OtherHalf(ir::AtomicOp op) const;
   void AtomicPair(ir::AtomicOp first, ir::AtomicOp second);
@@ -312,6 +330,9 @@ class FunctionEmitter {
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<mlir::Operation*, llvm::Value*> sources_;  // of reads: pointers (ReadFrom)
+  llvm::DenseMap<mlir::Operation*, Copy> copies_;           // of atomics (UpdateCopy)
+  // Of atomics (UpdateAt).
+  llvm::DenseMap<mlir::Operation*, std::pair<llvm::Value*, llvm::Value*>> marked_;
   llvm::DenseMap<std::pair<int64_t, llvm::Type*>, llvm::Value*> arguments_;
   AffineReader indices_;
   TreeWalker trees_;

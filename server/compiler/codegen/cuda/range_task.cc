@@ -5,6 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "llvm/ADT/bit.h"
+#include "server/compiler/codegen/cuda/chunks.h"
+#include "server/compiler/codegen/cuda/histograms.h"
+#include "server/compiler/codegen/cuda/loop_length.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/dimensions.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -21,9 +25,14 @@ class RangeEmitter {
   RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
       : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)), total_(Total()) {}
 
-  // The number of iterations.
-  Value* Total();
-  void MapIndices(Value* number);
+  // The number of iterations, if it is constant.
+  std::optional<int64_t> ConstantTotal() const;
+  // Whether there is enough to do for threads that take so many iterations at a time.
+  bool HasRoomFor(int64_t length) const;
+  // By chunks of several iterations.
+  void Emit(const Chunks& chunks);
+  void Emit(Histograms& histograms);
+  void Emit();
 
  private:
   Value* Total();
@@ -99,6 +108,73 @@ void RangeEmitter::MapRow(Value* row, size_t dimensions) {
   }
 }
 
+void RangeEmitter::EmitEach(ThreadLoop& loop) {
+  loop.Emit(total_, 1, [&](Value* number, int64_t, const SkipUnless&) {
+    MapRow(number, dimensions_.size());
+    f_.StartRandom(number);
+  });
+}
+
+void RangeEmitter::Emit() {
+  ThreadLoop loop(f_, task_);
+  EmitEach(loop);
+  loop.Finish();
+}
+
+void RangeEmitter::Emit(Histograms& histograms) {
+  histograms.EmitBegin(total_);
+  ThreadLoop loop(f_, task_);
+  EmitEach(loop);
+  histograms.EmitEnd();
+  loop.Finish();
+}
+
+// First the chunks of all rows, then what is left of them: all of them, where memory is not
+// aligned. Bodies of chunks do not ask for the number of an iteration.
+void RangeEmitter::Emit(const Chunks& chunks) {
+  const int64_t length = chunks.length();
+  const size_t last = dimensions_.size() - 1;
+  const Dimension& row = dimensions_[last];
+  Value* rows = b_.getInt64(1);
+  for (size_t d = 0; d < last; ++d) rows = b_.CreateMul(rows, dimensions_[d].extent);
+  // Of a row: the iterations before the first chunk, the chunks and what they hold.
+  Value* zero = b_.getInt64(0);
+  Value* before = b_.CreateAnd(b_.CreateNeg(row.lower), b_.getInt64(length - 1));
+  Value* count =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(row.extent, before), zero);
+  count = b_.CreateLShr(count, llvm::countr_zero(static_cast<uint64_t>(length)));
+  count = b_.CreateSelect(chunks.EmitIsAligned(f_), count, zero);
+  Value* held = b_.CreateMul(count, b_.getInt64(length));
+  Value* left = b_.CreateSub(row.extent, held);
+  Value* first = b_.CreateAdd(row.lower, before);
+
+  const auto place = [&](Value* number, Value* in_row) {
+    if (last == 0) return number;
+    Value* within = nullptr;
+    std::tie(number, within) = Divide(number, in_row);
+    MapRow(number, last);
+    return within;
+  };
+  ThreadLoop loop(f_, task_);
+  Value* at = nullptr;
+  loop.Emit(
+      b_.CreateMul(rows, count), length,
+      [&](Value* number, int64_t within, const SkipUnless&) {
+        if (within == 0) {
+          at = b_.CreateNSWAdd(first, b_.CreateNSWMul(place(number, count), b_.getInt64(length)));
+        }
+        MapIndex(last, at, within);
+      },
+      [&](int64_t within) { chunks.AlignAccesses(f_, within); });
+  loop.Emit(b_.CreateMul(rows, left), 1, [&](Value* number, int64_t, const SkipUnless&) {
+    Value* within = place(number, left);
+    Value* skipped = b_.CreateSelect(b_.CreateICmpSLT(within, before), zero, held);
+    within = b_.CreateNSWAdd(b_.CreateNSWAdd(row.lower, within), skipped);
+    MapIndex(last, within);
+  });
+  loop.Finish();
+}
+
 }  // namespace
 
 void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
@@ -115,10 +191,15 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   } else {
     SetLength(op, task);
   }
-  EmitThreadLoop(f, op, total, [&](Value* iteration, const SkipUnless&) {
-    emitter.MapIndices(iteration);
-    f.StartRandom(iteration);
-  });
+  Histograms histograms(f, op);
+  if (histograms.Pay(emitter.ConstantTotal())) {
+    histograms.Describe(task);
+    return emitter.Emit(histograms);
+  }
+  const Chunks chunks(op);
+  if (chunks.length() == 1 || !emitter.HasRoomFor(chunks.length())) return emitter.Emit();
+  task->set_items_per_thread(static_cast<uint32_t>(chunks.length()));
+  emitter.Emit(chunks);
 }
 
 }  // namespace kiln::cuda

@@ -208,6 +208,11 @@ void StructEmitter::EmitByBlocks(Tiles& tiles, Value* elements, Value* count) {
   b_.CreateBr(cells);
 
   b_.SetInsertPoint(cells_end);
+  barrier();
+  if (tiles.has_updates()) {
+    tiles.EmitUpdates(origin);
+    barrier();  // before others clear the tiles
+  }
   f_.trees().PopScope();
   number->addIncoming(b_.CreateNSWAdd(number, blocks), b_.GetInsertBlock());
   b_.CreateBr(header);

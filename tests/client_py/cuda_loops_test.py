@@ -1,0 +1,469 @@
+"""Loops on CUDA whose threads take several iterations at a time, histograms in shared memory, and
+tasks that are launched as one, on the emulator: they give what the CPU gives."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def emulator():
+    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
+
+
+COMPARED = '''
+import os
+import sys
+import tempfile
+
+import numpy as np
+import kiln as ti
+
+rng = np.random.default_rng(3)
+
+
+def printed(call, *args):
+    """What the call prints, and returns."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            result = call(*args)
+            sys.stdout.flush()
+        finally:
+            os.dup2(own, 1)
+            os.close(own)
+        file.seek(0)
+        return file.read(), result
+
+
+def numbers(shape, dtype=np.float32):
+    return rng.integers(0, 50, shape).astype(dtype)
+
+
+# Lengths around multiples of a chunk, and loops that begin elsewhere.
+def ranges():
+    @ti.kernel
+    def saxpy(a: ti.f32, x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in x:
+            y[i] = a * x[i] + y[i]
+
+    @ti.kernel
+    def between(x: ti.types.ndarray(), y: ti.types.ndarray(), begin: ti.i32, end: ti.i32):
+        for i in range(begin, end):
+            y[i] = x[i] + x[i + 1] * 2
+
+    results = []
+    for n in 0, 1, 3, 4, 5, 16, 1000, 1030:
+        x, y = numbers(n), numbers(n)
+        if n > 0:
+            saxpy(2, x, y)
+        results.append(y)
+    for begin, end in (0, 0), (1, 2), (3, 3), (1, 64), (2, 67), (5, 6), (7, 4), (4, 99):
+        x, y = numbers(101), numbers(100)
+        between(x, y, begin, end)
+        results.append(y)
+    return results
+
+
+def types():
+    results = []
+    for dtype in (ti.u1, ti.u8, ti.i8, ti.i16, ti.u32, ti.i64, ti.f16, ti.f32, ti.f64):
+        x, y = ti.field(dtype, 33_003), ti.field(dtype, 33_003)
+
+        @ti.kernel
+        def fill():
+            for i in x:
+                x[i] = ti.cast(i % 2, dtype)
+
+        @ti.kernel
+        def shift():
+            for i in range(1, 33_002):
+                y[i] = x[i - 1] + x[i]
+
+        fill()
+        shift()
+        results += [a.to_numpy().astype(np.float64) for a in (x, y)]
+    a, b, c = ti.field(ti.u8, 40_000), ti.field(ti.f32, 40_000), ti.field(ti.f64, 40_000)
+
+    @ti.kernel
+    def mixed():
+        for i in a:
+            c[i] = b[i] + a[i]
+            a[i] = ti.cast(i & 255, ti.u8)
+            b[i] = 3
+
+    mixed()
+    mixed()
+    return [*results, a.to_numpy(), b.to_numpy(), c.to_numpy()]
+
+
+# Rows that are aligned, that are not, and that are known to be at run time only.
+def rows():
+    results = []
+    for shape, offset in ((130, 1024), None), ((40, 1003), None), ((64, 1024), (-3, -5)):
+        x, y = (ti.field(ti.f32, shape, offset=offset) for _ in range(2))
+        x.from_numpy(numbers(shape))
+        top, left = offset or (0, 0)
+
+        @ti.kernel
+        def stencil():
+            for i, j in ti.ndrange(
+                (top + 1, top + shape[0] - 1), (left + 1, left + shape[1] - 1)
+            ):
+                y[i, j] = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1] - 4 * x[i, j]
+
+        stencil()
+        results.append(y.to_numpy())
+
+    @ti.kernel
+    def swap(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i, j in y:
+            y[i, j] = x[i, j] * 2 + i - j
+
+    @ti.kernel
+    def deep(x: ti.types.ndarray()):
+        for i, j, k in x:
+            x[i, j, k] += i * 100 + j * 10 + k
+
+    for n, m in (5, 16), (4, 7), (1, 1), (3, 64), (0, 8), (9, 18):
+        x, y = numbers((n, m)), numbers((n, m))
+        if n > 0:
+            swap(x, y)
+        z = numbers((2, 3, m))
+        deep(z)
+        results += [y, z]
+    wide = ti.field(ti.i32, (4, 3, 4000))
+
+    @ti.kernel
+    def number():
+        for i, j, k in wide:
+            wide[i, j, k] = i * 20_000 + j * 5_000 + k
+
+    number()
+    return [*results, wide.to_numpy()]
+
+
+# One array twice, and views of one: no two of them are told apart.
+def overlapping():
+    @ti.kernel
+    def copy(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        ti.loop_config(serialize=True)
+        for i in range(x.shape[0] - 1):
+            y[i] = x[i + 1]
+
+    @ti.kernel
+    def double(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in x:
+            y[i] = x[i] * 2
+
+    a = numbers(50)
+    copy(a, a)
+    b = numbers(50)
+    double(b, b)
+    return a, b
+
+
+# What is no chunk: branches, loops, random numbers, atomics, vectors, other strides.
+def others():
+    n = 40_000
+    x, y, v = ti.field(ti.f32, n), ti.field(ti.i32, n), ti.Vector.field(3, ti.f32, n)
+    soa = ti.Vector.field(3, ti.f32, n, layout=ti.Layout.SOA)
+    block = ti.field(ti.f32)
+    ti.root.dense(ti.i, n // 100).dense(ti.i, 100).place(block)
+
+    @ti.kernel
+    def k():
+        for i in x:
+            if i % 3 == 0:
+                continue
+            x[i] = i
+        for i in y:
+            for j in range(i % 7):
+                if j == 4:
+                    break
+                y[i] += j
+        for i in v:
+            v[i] = ti.Vector([i, i + 1, i + 2])
+            soa[i] = v[i] + 1
+        for i in block:
+            block[i] = i * 0.5
+        for i in range(n // 2):
+            y[2 * i] = y[2 * i] + 1
+        for i in range(1, n):
+            y[n - i] += ti.i32(x[i] != 0)
+
+    k()
+    p, q = ti.field(ti.types.quant.int(5)), ti.field(ti.types.quant.int(7))
+    word = ti.BitpackedFields(32)
+    word.place(p, q)
+    ti.root.dense(ti.i, n).place(word)
+
+    @ti.kernel
+    def packed():
+        for i in p:
+            p[i] = i % 13
+            q[i] = p[i] + 1
+
+    packed()
+    fields = [x, y, v, soa, block, p, q]
+    return [field.to_numpy() for field in fields]
+
+
+# Sums of chunks, of integers and of floats that are integers.
+def sums():
+    @ti.kernel
+    def of(x: ti.types.ndarray(), begin: ti.i32) -> ti.i64:
+        s = ti.i64(0)
+        for i in range(begin, x.shape[0]):
+            s += ti.cast(x[i], ti.i64)
+        return s
+
+    @ti.kernel
+    def least(x: ti.types.ndarray()) -> ti.f32:
+        s = 1e9
+        for i in x:
+            ti.atomic_min(s, x[i])
+        return s
+
+    n = 70_000
+    field = ti.field(ti.f32, n)
+    field.from_numpy(numbers(n))
+
+    @ti.kernel
+    def all_of() -> ti.f32:
+        s = 0.0
+        for i in field:
+            s += field[i]
+        return s
+
+    found = [all_of(), least(numbers(10_001) + 3)]
+    for dtype in np.int32, np.uint8, np.float32, np.int64:
+        found += [of(numbers(m, dtype), b) for m, b in ((10_007, 0), (5, 2), (0, 0), (3000, 1))]
+    return np.array(found, np.float64)
+
+
+def histograms():
+    n, bins = 60_000, 64
+    results = []
+    for dtype in ti.i32, ti.i64, ti.f32, ti.f64:
+        up, least, most = (ti.field(dtype, bins) for _ in range(3))
+        table = ti.field(dtype, (4, 8))
+        data = ti.field(ti.i32, n)
+        data.from_numpy(rng.integers(0, bins, n).astype(np.int32))
+        up.fill(5)
+
+        @ti.kernel
+        def count():
+            for i in data:
+                up[data[i]] += 1
+                if i % 2 == 0:
+                    up[bins - 1] -= 3
+
+        @ti.kernel
+        def extremes():
+            for i in data:
+                ti.atomic_min(least[data[i]], ti.cast(data[i] - i, dtype))
+                ti.atomic_max(most[data[i] // 2], ti.cast(i, dtype))
+                table[i % 4, data[i] % 8] += ti.cast(2, dtype)
+
+        # Old values, other accesses and vectors of few cells.
+        @ti.kernel
+        def used() -> ti.i32:
+            s = 0
+            for i in range(6400):
+                old = ti.atomic_add(up[i % bins], ti.cast(1, dtype))
+                s += ti.i32(old < 0)
+            return s
+
+        @ti.kernel
+        def read():
+            for i in range(n):
+                up[data[i] // 2] += ti.cast(1, dtype)
+                data[i] = ti.i32(up[bins - 1] * 0)
+
+        count()
+        extremes()
+        results.append(np.array(used()))
+        read()
+        results += [field.to_numpy() for field in (up, least, most, table, data)]
+    pair = ti.Vector.field(2, ti.i32, 16)
+    bits = ti.field(ti.u32, 4)
+
+    @ti.kernel
+    def pairs(n: ti.i32):
+        for i in range(n):
+            pair[i % 16] += ti.Vector([1, i % 3])
+            bits[i % 4] |= ti.u32(1) << ti.u32(i % 31)
+
+    for n in 0, 1, 100, 1023, 1024, 5000:
+        pairs(n)
+        results += [pair.to_numpy(), bits.to_numpy()]
+    return results
+
+
+# Serial code and short loops in a row: prints, random numbers, returns, sums.
+def short_tasks():
+    x, total = ti.field(ti.f32, 64), ti.field(ti.f32, ())
+
+    @ti.kernel
+    def step(flag: ti.i32) -> ti.i32:
+        a = ti.random()
+        total[None] = a
+        print("first", flag)
+        for i in range(64):
+            x[i] = ti.random() + total[None]
+            if i % 20 == 3:
+                print("loop", i, x[i] > 1)
+        ti.loop_config(serialize=True)
+        for i in range(63):
+            x[i + 1] += x[i]
+        if flag == 1:
+            print("one", x[63] > 0)
+        s = 0
+        for i in range(50):
+            s += i
+        print("sum", s)
+        for i, j in ti.ndrange(5, 6):
+            x[i * 6 + j] += s
+        return s
+
+    ti.init(arch=arch_now, random_seed=3)
+    x, total = ti.field(ti.f32, 64), ti.field(ti.f32, ())
+    results = []
+    for flag in 0, 1, 2:
+        text, result = printed(step, flag)
+        assert len(text.splitlines()) >= 6
+        results += [np.array(result), np.frombuffer(text, np.uint8), x.to_numpy()]
+    return results
+
+
+def flat(value):
+    return [value] if isinstance(value, np.ndarray) else [a for one in value for a in flat(one)]
+
+
+arch_now = None
+for case in ranges, types, rows, overlapping, others, sums, histograms, short_tasks:
+    found = []
+    for arch_now in ti.cpu, ti.cuda:
+        ti.init(arch=arch_now, default_fp=ti.f32, fast_math=False)
+        rng = np.random.default_rng(3)
+        found.append(flat(case()))
+    assert len(found[0]) == len(found[1])
+    assert any(a.any() for a in found[0]), case.__name__
+    for number, (cpu, cuda) in enumerate(zip(*found)):
+        assert cpu.shape == cuda.shape and (cpu == cuda).all(), (case.__name__, number, cpu, cuda)
+print("equal")
+'''
+
+
+@pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
+def test_loops_give_what_the_cpu_gives(run_python, options):
+    out = run_python(
+        COMPARED, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off", KILN_FAKE_CUDA=options
+    )
+    assert out == "equal\n"
+
+
+MISALIGNED = """
+import os
+import sys
+
+sys.path.insert(0, os.environ["CUDA_ARRAYS"])
+import numpy as np
+import kiln as ti
+from cuda_arrays import CudaArray
+
+ti.init(arch=ti.cuda)
+
+
+@ti.kernel
+def double(x: ti.types.ndarray(), y: ti.types.ndarray()):
+    for i in x:
+        y[i] = x[i] * 2
+
+
+n = 1003
+for dtype in np.float32, np.uint8, np.float64, np.float16:
+    for first, second in (1, 0), (0, 1), (1, 1), (4, 8), (2, 3):
+        source = np.arange(n).astype(dtype)
+        whole = [CudaArray(source), CudaArray(np.zeros(n, dtype))]
+        ends = [first * source.itemsize, second * source.itemsize]
+        views = [
+            CudaArray(np.zeros(1, dtype), shape=(n - 10,), data=(one.address + end, False))
+            for one, end in zip(whole, ends)
+        ]
+        double(*views)
+        expected = np.zeros(n, dtype)
+        expected[second : second + n - 10] = source[first : first + n - 10] * 2
+        assert (whole[1].get() == expected).all(), (dtype, first, second)
+print("equal")
+"""
+
+
+def test_memory_that_is_not_aligned(run_python):
+    driver = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
+    out = run_python(
+        MISALIGNED,
+        KILN_CUDA_DRIVER="emulator",
+        KILN_SERVER="off",
+        CUDA_ARRAYS=str(HERE),
+        CUDA_ARRAYS_DRIVER=str(driver),
+    )
+    assert out == "equal\n"
+
+
+ONE_LAUNCH = """
+import os
+import pathlib
+
+import kiln as ti
+
+ti.init(arch=ti.cuda, saturating_grid_dim=int(os.environ["MOST_BLOCKS"]))
+x, s = ti.field(ti.i32, 100), ti.field(ti.i32, ())
+
+
+@ti.kernel
+def step():
+    s[None] += 1
+    for i in range(100):
+        x[i] += s[None]
+    s[None] += x[99]
+    ti.loop_config(serialize=True)
+    for i in range(1000):
+        s[None] += i % 2
+    for i in range(64):
+        x[i] += s[None]
+    s[None] -= 1
+
+
+def launches(kernel):
+    kernel()
+    ti.sync()
+    before = pathlib.Path(os.environ["LOG"]).read_text()
+    kernel()
+    ti.sync()
+    after = pathlib.Path(os.environ["LOG"]).read_text()
+    return after[len(before) :].split().count("cuLaunchKernel")
+
+
+print(launches(step), s[None], x[0], x[99])
+"""
+
+
+def test_tasks_in_a_row_are_one_launch(run_python, tmp_path):
+    log = str(tmp_path / "log")
+    out = run_python(
+        ONE_LAUNCH,
+        KILN_CUDA_DRIVER="emulator",
+        KILN_SERVER="off",
+        KILN_FAKE_CUDA=f"log={log}",
+        LOG=log,
+        MOST_BLOCKS="1",
+    )
+    assert out == "1 1504 2510 503\n"
