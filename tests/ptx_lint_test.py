@@ -86,6 +86,7 @@ $L__end:
 
 
 def test_barriers_that_some_threads_come_to_are_named():
+    assert ptx_lint.problems("\n".join(loop("ld.u32 %r1, [%rd1];")), is_runtime=True) == []
     for condition in (
         "ld.global.u32 %r1, [%rd1];",
         "mov.u32 %r1, %laneid;",
@@ -94,6 +95,30 @@ def test_barriers_that_some_threads_come_to_are_named():
         assert "threads part at @%p2" in faults(loop(condition))[0]
     for condition in ("ld.param.u32 %r1, [k_param_0];", "vote.sync.any.pred %r1, %p3, -1;"):
         assert faults(loop(condition)) == []
+
+
+def test_functions_with_a_fence_are_fences():
+    lines = """
+.func wait(
+)
+{
+    membar.gl;
+    ret;
+}
+.visible .entry k(
+)
+{
+    st.global.u32 [%rd1], %r1;
+    call.uni
+    wait,
+    (
+    );
+    st.volatile.u32 [%rd2], %r2;
+    ret;
+}
+""".splitlines()
+    assert faults(lines) == []
+    assert "no membar between" in faults([line for line in lines if "membar" not in line])[0]
 
 
 def test_missing_functions_are_named():

@@ -33,7 +33,7 @@ __attribute__((noinline)) void WaitForBlocks(KilnCudaTree* tree) {
     const uint32_t generation = Load(&tree->generation);
     __nvvm_membar_gl();
     if (Add(&tree->arrived, 1u) == Blocks() - 1) {
-      Store(&tree->arrived, 0u);
+      Swap(&tree->arrived, 0u);  // a counter, as the additions to it
       __nvvm_membar_gl();
       Store(&tree->generation, generation + 1);
     } else {

@@ -1,6 +1,7 @@
-"""Takes the kernels of ptx_*.mlir to machine code for all CUDA devices that Kiln compiles for.
+"""Takes the kernels of ptx_*.mlir, and those of the runtime, to machine code for all CUDA devices
+that Kiln compiles for.
 
-    ptx.py KILN_OPT [--update]
+    ptx.py KILN_OPT RUNTIME_PTX [--update]
 
 Their PTX has no fault that ptx_lint.py knows, nvJitLink takes it, and what their tasks need of a
 device is what ptx_resources.txt states. --update rewrites that file; review the difference. Without
@@ -31,7 +32,7 @@ SLACK = 1.1
 Needs = namedtuple("Needs", "shared stack spilled registers")
 
 
-def main(kiln_opt, *rest):
+def main(kiln_opt, runtime_ptx, *rest):
     linker = Linker.find()
     has_libdevice = (_toolkit() / "nvvm" / "libdevice" / "libdevice.10.bc").exists()
     paths = sorted(HERE.glob("ptx_*.mlir"))
@@ -48,7 +49,9 @@ def main(kiln_opt, *rest):
     for (path, level), kernels in ptx.items():
         for kernel, text in kernels.items():
             faults += [f"{kernel}, sm_{level}: {fault}" for fault in ptx_lint.problems(text)]
-    print(f"{'FAILED' if faults else 'passed'} PTX of {len(ptx)} files\n" + "\n".join(faults))
+    runtime = pathlib.Path(runtime_ptx).read_text()
+    faults += [f"runtime: {fault}" for fault in ptx_lint.problems(runtime, is_runtime=True)]
+    print(f"{'FAILED' if faults else 'passed'} PTX of {len(ptx) + 1} files\n" + "\n".join(faults))
     if linker is None or not has_libdevice:
         print("no CUDA toolkit: no machine code")
         return 1 if faults else 0
@@ -57,6 +60,9 @@ def main(kiln_opt, *rest):
             for kernel, text in ptx[path, min(level, MOST_VIRTUAL)].items():
                 for task, found in linker.assemble(text, level).items():
                     needs.setdefault(f"{kernel}.{task}", {})[level] = found
+    for level in LEVELS:
+        for task, found in linker.assemble(runtime, level).items():
+            needs.setdefault(f"runtime.{task}", {})[level] = found
     table = {name: _together(levels) for name, levels in needs.items()}
     if "--update" in rest:
         TABLE.write_text(_table_text(linker.version, table))

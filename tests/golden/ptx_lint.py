@@ -11,6 +11,9 @@ published   On every path from a plain store to a volatile one (a flag) there is
 converged   Threads come to barriers, votes and shuffles together: whether they do depends on no
             condition that may differ between threads, unless those that do not come to none later.
 complete    All functions that are called are defined.
+
+In the runtime's own kernels (`is_runtime`), what all threads of a block read from one address is
+the same for them: barriers of the grid separate it from the writes.
 """
 
 import re
@@ -24,16 +27,18 @@ _LABEL = re.compile(r"^(\$?[\w$]+):$")
 _INSTRUCTION = re.compile(r"^(?:@(!?%\w+)\s+)?([a-z][\w.]*)\s*(.*?);$")
 _ORDERS = re.compile(r"\.(acquire|release|acq_rel|sc|sys)\b")
 _TOGETHER = re.compile(r"^(bar\.(sync|red|warp)|barrier|vote\.sync|shfl\.sync|match\.\w+\.sync)")
-_DIVERGENT = re.compile(r"%(tid|laneid|ctaid)\b")
+_DIVERGENT = re.compile(r"%(tid|laneid)\b")
 _SEEN_BY_ALL = ("ld.param", "ld.const")
 
 
-def problems(text):
+def problems(text, is_runtime=False):
     found = []
-    for name, body in _functions(text):
-        blocks = _blocks(body)
-        for rule in (_ordered, _published, _converged):
-            found += [f"{name}: {problem}" for problem in rule(blocks)]
+    functions = list(_functions(text))
+    fences = {name for name, body in functions if any("membar" in line for line in body)}
+    for name, body in functions:
+        blocks = _blocks(_with_fences(body, fences))
+        faults = [*_ordered(blocks), *_published(blocks), *_converged(blocks, is_runtime)]
+        found += [f"{name}: {fault}" for fault in faults]
     return found + _incomplete(text)
 
 
@@ -42,6 +47,21 @@ def _functions(text):
     for match in re.finditer(r"\.(?:entry|func)\b([^;{]*?)\n\{\n(.*?)\n\}", text, re.S):
         names = re.findall(r"([\w$]+)\s*\(", re.sub(r"\(\.param[^()]*\)\s+(?=\w)", "", match[1]))
         yield names[0] if names else "?", match[2].splitlines()
+
+
+def _with_fences(lines, functions):
+    """The lines, with a membar in place of each call of a function that has one."""
+    lines = iter(lines)
+    for line in lines:
+        yield line
+        if not line.strip().startswith("call"):
+            continue
+        call = [line]
+        while not call[-1].strip().endswith(";"):
+            call.append(next(lines))
+        yield from call[1:]
+        if not functions.isdisjoint(re.findall(r"[\w$]+", " ".join(call))):
+            yield "membar.gl;"
 
 
 def _blocks(lines):
@@ -81,9 +101,9 @@ def _ordered(blocks):
 
 
 def _is_access(one):
-    return one.opcode.split(".")[0] in ("ld", "st", "atom", "red") and not re.search(
-        r"\.(param|local|shared|const)\b", one.opcode
-    )
+    kind = one.opcode.split(".")[0]
+    is_own = re.search(r"\.(param|local|shared|const)\b", one.opcode) or "[%SP" in one.operands
+    return kind in ("ld", "st", "atom", "red") and not is_own
 
 
 def _address(one):
@@ -91,7 +111,7 @@ def _address(one):
 
 
 def _before(blocks, number, index):
-    """What comes before an instruction, on all paths back to a membar, a call or the start."""
+    """What comes before an instruction, on all paths back to a membar or the start."""
     above = [[] for _ in blocks]
     for source, block in enumerate(blocks):
         for target in block.targets:
@@ -100,7 +120,7 @@ def _before(blocks, number, index):
     while pending:
         number, index = pending.pop()
         for one in reversed(blocks[number].instructions[:index]):
-            if one.opcode.split(".")[0] in ("membar", "call"):
+            if one.opcode.startswith("membar"):
                 break
             yield one
         else:
@@ -185,8 +205,8 @@ def _begins_with_membar(blocks, number):
     return False
 
 
-def _varying(blocks):
-    """The registers whose values may differ between threads."""
+def _varying(blocks, is_runtime):
+    """The registers whose values may differ between threads of a block."""
     varying, grows = set(), True
     while grows:
         grows = False
@@ -197,6 +217,8 @@ def _varying(blocks):
                 if not targets or one.opcode.split(".")[0] in ("st", "bra", "red"):
                     continue
                 own = _is_access(one) or one.opcode.startswith(("ld.shared", "ld.local", "atom"))
+                if is_runtime and one.opcode.startswith("ld."):
+                    own = False
                 differs = (
                     (own and not one.opcode.startswith(_SEEN_BY_ALL))
                     or _DIVERGENT.search(sources)
@@ -251,7 +273,7 @@ def _deciding(blocks, after, number):
     return found
 
 
-def _converged(blocks):
+def _converged(blocks, is_runtime):
     together = {
         number: [one for one in block.instructions if _TOGETHER.match(one.opcode)]
         for number, block in enumerate(blocks)
@@ -259,7 +281,7 @@ def _converged(blocks):
     together = {number: found for number, found in together.items() if found}
     if not together:
         return
-    varying, after = _varying(blocks), _always_after(blocks)
+    varying, after = _varying(blocks, is_runtime), _always_after(blocks)
     for number, found in together.items():
         for one in found:
             if one.guard:
