@@ -34,6 +34,13 @@ def test_section(environment, section):
     assert not wrong, "\n".join(f"{name}: {fault}" for name, fault in wrong.items())
 
 
+@pytest.mark.parametrize("mode", ["graphs", "streams"])
+@pytest.mark.parametrize("section", ["atomics", "random_numbers", "snodes/activation", "tasks"])
+def test_other_ways_to_launch(environment, section, mode):
+    """Each call by a captured graph, or in another stream than the one before (launch_modes.py)."""
+    test_section({**environment, "KILN_TEST_LAUNCHES": mode}, section)
+
+
 @pytest.mark.parametrize("section", ["simt", "snodes/activation", "snodes/dynamic_nodes"])
 def test_nothing_races_and_nothing_unwritten_is_read(environment, section, tmp_path):
     """The emulator's checks of the code of kernels, and of the runtime's own (docs/cuda.md)."""

@@ -53,6 +53,8 @@ elif os.environ.get("KILN_TEST_INSIDE"):
 else:  # only looked at from outside
     ti = None
 
+# How kernels are launched (launch_modes.py); "": by calls.
+LAUNCHES = os.environ.get("KILN_TEST_LAUNCHES", "")
 CASES = []
 
 
@@ -174,7 +176,7 @@ def _plain(value):
 
 def run_inside(section, start):
     """Runs the section's cases from number `start` on; prints a JSON line for each."""
-    sys.path[:0] = [str(_file(section).parent), str(HERE)]
+    sys.path[:0] = [str(_file(section).parent), str(HERE), str(HERE.parent)]
     importlib.import_module(_file(section).stem)
     out = os.fdopen(os.dup(1), "w")
     # `from harness import case` made a second copy of this module: the cases are in that one.
@@ -193,6 +195,8 @@ def outcome(one, section):
     with _captured(printed):
         try:
             ti.init(arch=ti.cpu, **one.options)
+            if LAUNCHES:
+                importlib.import_module("launch_modes").install(LAUNCHES)
             one.function(show)
         except Exception as error:
             show.raised(error)
