@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/framing.h"
 #include "common/wire/version.h"
+#include "kiln/proto/unit.pb.h"
 #include "server/remote/stream.h"
 
 namespace kiln {
@@ -30,6 +31,17 @@ constexpr size_t kMostBytes = kMaxFrameBytes / 4;
 
 std::string Short(absl::string_view id) {
   return id.empty() ? "none" : absl::BytesToHexString(id.substr(0, 6));
+}
+
+bool IsForCuda(const std::string& unit) {
+  proto::CompileUnit parsed;
+  return parsed.ParseFromString(unit) && parsed.target().has_cuda();
+}
+
+// The compilers are known to be the same, but keys of units for CUDA depend on more.
+absl::Status OtherToolkit() {
+  return absl::FailedPreconditionError(
+      "the upstream differs in NVIDIA's toolkit, on which keys of code for CUDA depend");
 }
 
 }  // namespace
@@ -160,6 +172,10 @@ absl::Status UpstreamTier::Put(const Place&, absl::string_view, absl::Time) {
 
 absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::CompileRequest& request,
                                                               const Key& key, absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (SteadyNow() < cuda_again_ && IsForCuda(request.unit())) return OtherToolkit();
+  }
   deadline = std::min(deadline, SteadyNow() + kilnd_->compile_limit());
   proto::CompileRequest theirs = request;
   theirs.clear_tenant();  // the upstream determines the tenant
@@ -188,13 +204,13 @@ absl::StatusOr<proto::CompileReply> UpstreamDelegate::Compile(const proto::Compi
     }
     return status;
   }));
-  if (reply.digest() != key.view()) {
-    // Compilers were compared before: for units for CUDA, their toolkits may differ.
-    return absl::FailedPreconditionError(
-        "the upstream computed another key for the same unit: if it is one for CUDA, NVIDIA's "
-        "toolkit there is another one");
+  if (reply.digest() == key.view()) return reply;
+  if (!IsForCuda(request.unit())) {
+    return absl::FailedPreconditionError("the upstream computed another key for the same unit");
   }
-  return reply;
+  absl::MutexLock lock(&mutex_);
+  cuda_again_ = SteadyNow() + kFitsFor;
+  return OtherToolkit();
 }
 
 }  // namespace kiln

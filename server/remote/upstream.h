@@ -70,6 +70,9 @@ class UpstreamDelegate : public Delegate {
 
  private:
   const std::shared_ptr<UpstreamKilnd> kilnd_;
+  absl::Mutex mutex_;
+  // When units for CUDA are given to it again: it compiled one in vain, with another toolkit.
+  absl::Time cuda_again_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace kiln
