@@ -542,3 +542,44 @@ print(x.grad[3])
     said, gradient = out.splitlines()
     assert said == "no error" if arch == "cpu" else said.startswith(refused)
     assert gradient == "32.0"
+
+
+@pytest.mark.parametrize("arch", ["cpu", "cuda"])
+def test_threads_that_launch_a_graph_and_its_kernels(run, arch):
+    """Sums have memory between their tasks, which a launch of the graph must not touch."""
+    out = run(
+        """
+x = ti.field(ti.i32, 2000)
+sums, wrong = ti.field(ti.i32, ()), ti.field(ti.i32, ())
+
+
+@ti.kernel
+def count():
+    s = 0
+    for i in x:
+        s += x[i]
+    if s != 2000:
+        wrong[None] += 1
+    sums[None] += 1
+
+
+def work(launch):
+    for _ in range(30):
+        launch()
+
+
+x.fill(1)
+count()
+with ti.graph() as graph:
+    count()
+    count()
+threads = [threading.Thread(target=work, args=(f,)) for f in (count, graph.launch) * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong[None], sums[None])
+""",
+        arch,
+    )
+    assert out == "0 181\n"
