@@ -72,6 +72,8 @@ Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
 // numpy.ndarray, once the program has imported NumPy. Borrowed, because NumPy cannot be unloaded.
 PyTypeObject* numpy_array_type = nullptr;
 
+}  // namespace
+
 bool IsNumpyArray(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == numpy_array_type) return true;
@@ -87,8 +89,6 @@ bool IsNumpyArray(PyObject* object) {
   }
   return PyType_IsSubtype(type, numpy_array_type) != 0;
 }
-
-}  // namespace
 
 bool ViewArray(PyObject* object, ArrayView* view) {
   if (IsNumpyArray(object)) {

@@ -24,6 +24,9 @@ struct ArrayView {
 // memory was freed. Takes a few nanoseconds, because every launch calls it.
 bool ViewArray(PyObject* object, ArrayView* view);
 
+// Also of those that kernels cannot access in place.
+bool IsNumpyArray(PyObject* object);
+
 // The array of an array's gradient, a new reference; null, without a Python error, if it has none.
 PyObject* GradientOf(PyObject* array);
 

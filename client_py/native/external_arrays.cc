@@ -62,6 +62,8 @@ struct Names {
   PyObject* strides = PyUnicode_InternFromString("strides");
   PyObject* mask = PyUnicode_InternFromString("mask");
   PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
+  PyObject* device = PyUnicode_InternFromString("__dlpack_device__");
+  PyObject* detach = PyUnicode_InternFromString("detach");
   PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
 };
 const Names& TheNames() {
@@ -118,13 +120,30 @@ std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint6
                        /*is_external=*/true);
 }
 
+bool RunsOnCuda() { return ActiveDevice().target().device() == Target::Device::kCuda; }
+
 // The storage of a tensor that gives a capsule; null for others.
 std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
+  const Names& names = TheNames();
   const py::handle tensor(value);
-  const auto device = tensor.attr("__dlpack_device__")().cast<py::tuple>();
-  if (!IsCudaDevice(device[0].cast<int>())) return nullptr;
-  if (py::hasattr(tensor, "detach")) {  // PyTorch's
-    if (tensor.attr("requires_grad").cast<bool>()) return nullptr;
+  const py::object device = Steal(PyObject_CallMethodNoArgs(value, names.device));
+  if (!device || !PyTuple_Check(device.ptr()) || PyTuple_GET_SIZE(device.ptr()) != 2)
+    return nullptr;
+  const auto kind = py::handle(PyTuple_GET_ITEM(device.ptr(), 0)).cast<int>();
+  const bool on_cuda = IsCudaDevice(kind);
+  if (on_cuda != RunsOnCuda()) return nullptr;
+  const bool is_of_torch = _PyType_Lookup(Py_TYPE(value), names.detach) != nullptr;
+  if (is_of_torch && tensor.attr("requires_grad").cast<bool>()) return nullptr;
+  if (!on_cuda) {
+    const py::object capsule = Steal(PyObject_CallMethodNoArgs(value, names.dlpack));
+    if (!capsule) return nullptr;
+    auto storage = FromDlpack(py::reinterpret_borrow<py::capsule>(capsule), /*element_axes=*/0,
+                              /*is_external=*/true);
+    // Python code copies what is not aligned.
+    const uint64_t bytes = ScalarBytes(storage->access.scalar());
+    return storage->bases[0] % bytes == 0 ? storage : nullptr;
+  }
+  if (is_of_torch) {
     const py::object current = Steal(Interop("current_stream"));
     if (!current) return nullptr;
     *stream = current(tensor).cast<uint64_t>();
@@ -147,10 +166,12 @@ bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
   *view = nullptr;
   ArrayView known;
   if (IsPlain(value) || IsField(value) || ViewArray(value, &known)) return true;
+  if (IsNumpyArray(value)) return false;  // one that has to be copied
   // Without the exception that a look for a missing attribute makes.
   const bool gives_capsule = _PyType_Lookup(Py_TYPE(value), TheNames().dlpack) != nullptr;
   py::object info;
   if (!gives_capsule) {
+    if (!RunsOnCuda()) return true;
     info = Steal(PyObject_GetAttr(value, TheNames().interface));
     if (!info) return PyErr_Clear(), true;
     if (!PyDict_Check(info.ptr())) return false;

@@ -1,5 +1,5 @@
-// Arrays of other libraries on the CUDA device, as arguments of a call of a kernel that has an
-// instance: what data/interop.py does, without Python code of Kiln's.
+// Arrays of other libraries in the memory of the device, as arguments of a call of a kernel that
+// has an instance: what data/interop.py does, without Python code of Kiln's.
 #ifndef KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 #define KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 
@@ -18,10 +18,10 @@ class ExternalArrays {
   ExternalArrays(const ExternalArrays&) = delete;
   ExternalArrays& operator=(const ExternalArrays&) = delete;
 
-  // Makes a DeviceArray (data/interop.py) for each argument that is an array of another library on
-  // the device, by `__dlpack__` or `__cuda_array_interface__`. Work that its stream has is waited
-  // for, on the device. False, without a Python error, if there is none, or if one has to go
-  // through the Python code: that explains what is wrong, and knows gradients.
+  // Makes a DeviceArray (data/interop.py) for each argument that is an array of another library, by
+  // `__dlpack__` or, on CUDA, `__cuda_array_interface__`. Work that its stream has is waited for,
+  // on the device. False, without a Python error, if there is none, or if one has to go through the
+  // Python code: that explains what is wrong, and knows gradients.
   bool View(PyObject* const* args, Py_ssize_t count);
   // The arguments, with DeviceArrays in place of the arrays.
   PyObject* const* args() const { return args_.data(); }

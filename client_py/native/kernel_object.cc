@@ -217,13 +217,10 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
   return result;
 }
 
-// A call with arrays of other libraries on a CUDA device. Null without a Python error: Python code
-// has to make an instance, or to say what is wrong.
+// A call with arrays of other libraries. Null without a Python error: Python code has to make an
+// instance, or to say what is wrong.
 PyObject* RunOnExternalArrays(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
-  if (kernel->is_derivative || kernel->instances->empty() ||
-      ActiveDevice().target().device() != Target::Device::kCuda) {
-    return nullptr;
-  }
+  if (kernel->is_derivative || kernel->instances->empty()) return nullptr;
   ExternalArrays arrays;
   if (!arrays.View(args, count)) return nullptr;
   BoundInstance* bound = Find(kernel, arrays.args(), count);

@@ -42,6 +42,38 @@ def test_tensors_as_arguments(ti, torch):
         add(a, torch.from_numpy(np.zeros((3, 2), np.float32).T))
 
 
+def test_later_launches_look_at_no_tensor_in_python(ti, monkeypatch):
+    @ti.kernel
+    def add(a: ti.types.ndarray(dtype=ti.types.vector(2, ti.f32), ndim=1), b: ti.types.ndarray()):
+        for i in a:
+            b[i] += a[i].sum()
+
+    a = np.arange(6, dtype=np.float32).reshape(3, 2)
+    b = np.zeros(3, np.float32)
+    add(Tensor(a), Tensor(b))
+    references = sys.getrefcount(a), sys.getrefcount(b)
+    monkeypatch.setattr(sys.modules["kiln.kernel"], "array_view", None)
+    add(Tensor(a), Tensor(b))
+    add(a, Tensor(b))
+    assert b.tolist() == [3, 15, 27]
+    assert references == (sys.getrefcount(a), sys.getrefcount(b))
+    monkeypatch.undo()
+    unaligned = np.frombuffer(bytearray(25), np.uint8)[1:].view(np.float32).reshape(3, 2)
+    unaligned[:] = a
+    add(Tensor(unaligned), Tensor(b))  # copied
+    add(Tensor(a, grad=True), Tensor(b))
+    assert b.tolist() == [5, 25, 45]
+    wide = np.zeros(3)
+    add(Tensor(a), Tensor(wide))  # another instance
+    add(Tensor(a), Tensor(wide))
+    assert wide.tolist() == [2, 10, 18]
+    for wrong, message in ((Tensor(a[:, ::-1]), "Non contiguous"), (Tensor(a[:, :1].copy()), "")):
+        with pytest.raises(ValueError, match=message):
+            add(wrong, Tensor(b))
+    with pytest.raises(Exception, match="b"):
+        add(Tensor(a), object())
+
+
 def ones(torch, shape):
     """A tensor that requires a gradient."""
     if hasattr(torch, "ones"):

@@ -35,8 +35,8 @@ _DEFAULT_STREAM = 1
 
 
 class DeviceArray(_native.FieldBase):
-    """An array of another library on the CUDA device, the argument `name` of a kernel, which uses
-    its memory in place. `stream` is the handle of the library's current stream: work there has to
+    """An array of another library in the device's memory, the argument `name` of a kernel, which
+    uses it in place. `stream` is the handle of the library's current stream: work there has to
     wait for the kernel; 0 if it is the default stream."""
 
     tensor = None
