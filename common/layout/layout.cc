@@ -26,6 +26,8 @@ absl::Status Bad(int node, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("SNode ", node, ": ", parts...));
 }
 
+constexpr uint64_t kLine = 64, kLarge = 256;  // bytes of a cache line, of a large array
+
 // Cannot overflow: sizes are bounded by kMaxTreeBytes at each step.
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -233,10 +235,12 @@ class Maker {
     if (kind(n).is_place()) {
       cell = alignment = static_cast<uint64_t>(ScalarBytes(s.type().scalar()));
     }
+    const bool has_lines = HasLines(n);
     for (const uint32_t c : s.children()) {
       NodeLayout& child = nodes_[c];
       // In the order of declaration, as C lays out a struct.
-      child.offset = AlignUp(cell, child.alignment);
+      const bool is_large = child.container_bytes >= kLarge;
+      child.offset = AlignUp(cell, has_lines && is_large ? kLine : child.alignment);
       cell = child.offset + child.container_bytes;
       alignment = std::max(alignment, child.alignment);
       // At each child, so that the sum cannot overflow.
@@ -250,6 +254,15 @@ class Maker {
     layout.alignment = container.alignment;
     layout.mask_offset = container.mask_offset;
     return CheckSize(n, container.bytes);
+  }
+
+  // Whether large arrays of the root's begin cache lines: CUDA devices then access them by 16
+  // bytes, wherever other fields end. Not beside sparse SNodes, since keys tell where things are
+  // there.
+  bool HasLines(int parent) const {
+    return parent == 0 && std::none_of(nodes_.begin(), nodes_.end(), [](const NodeLayout& one) {
+             return one.kind != nullptr && one.kind->is_sparse;
+           });
   }
 
   static absl::Status CheckSize(int n, uint64_t bytes) {

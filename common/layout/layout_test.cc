@@ -211,7 +211,21 @@ TEST(DescribeDense, SameFieldElsewhereHasTheSameDescriptor) {
                                    Node("DENSE", {{0, 99}}, {4}) + Place("F32"),
                                {4}, "scalar: F32");
   EXPECT_EQ(beside.storage.SerializeAsString(), alone);
-  EXPECT_EQ(beside.base_offsets, (std::vector<uint64_t>{72}));
+  EXPECT_EQ(beside.base_offsets, (std::vector<uint64_t>{128}));
+}
+
+TEST(DescribeDense, LargeArraysBeginLines) {
+  const auto offset = [](uint64_t cells, const std::string& kind) {
+    const auto tree = Make(Root({1, 3, 5}) + Node("DENSE", {{0, 9}}, {2}) + Place("F64") +
+                           Node("DENSE", {{0, cells}}, {4}) + Place("F32") +
+                           Node(kind, {{0, 3}}, {6}) + Place("F32"));
+    EXPECT_TRUE(tree.ok()) << tree.status();
+    return (*tree)[3].offset;
+  };
+  EXPECT_EQ(offset(63, "DENSE"), 72u);
+  EXPECT_EQ(offset(64, "DENSE"), 128u);
+  // Keys of kernels know where things are beside sparse SNodes.
+  EXPECT_EQ(offset(64, "POINTER"), 72u);
 }
 
 TEST(DescribeDense, NestedLevelsGiveBlockedDigits) {

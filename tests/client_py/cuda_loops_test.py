@@ -388,6 +388,12 @@ def double(x: ti.types.ndarray(), y: ti.types.ndarray()):
         y[i] = x[i] * 2
 
 
+# Fields are aligned, wherever those before them end.
+small = ti.field(ti.f32, 40_001)
+fields = [small, ti.field(ti.f32, (10, 1024)), ti.field(ti.u8, 999), ti.field(ti.f64, 100)]
+addresses = [one.__cuda_array_interface__["data"][0] for one in fields]
+assert not any(address % 16 for address in addresses), addresses
+
 n = 1003
 for dtype in np.float32, np.uint8, np.float64, np.float16:
     for first, second in (1, 0), (0, 1), (1, 1), (4, 8), (2, 3):
