@@ -29,6 +29,8 @@ def pytest_unconfigure(config):
     runtime = sys.modules.get("kiln.runtime")
     if runtime is not None and runtime._sessions:
         next(iter(runtime._sessions.values())).stop_daemon()
+    else:  # programs of tests may have started one
+        subprocess.run([CLIENT.parent / "kiln", "stop"], capture_output=True)
     shutil.rmtree(_home, ignore_errors=True)
 
 
