@@ -408,10 +408,11 @@ TEST(CudaTargetTest, ASumBesideOperationsOfThreadsIsOneOfEachThread) {
   EXPECT_THAT(made->ptx, Not(HasSubstr("bar.sync")));
 }
 
-// A block of threads that reads from a tile runs one dense block at a time, here of 40 cells.
-TEST(CudaTargetTest, TilesHaveBlocksOfFewThreads) {
-  const auto block_dim = [](const std::string& attributes) {
-    const std::string text = absl::StrCat(R"(kiln.kernel @k
+// A loop over two fields in dense blocks of 40 cells below a pointer. Its body may use %p and %q,
+// the cells of the first field at the loop's index %i and beside it, and %r, that of the second
+// one.
+std::string Blocks(const std::string& body, const std::string& attributes) {
+  return absl::StrCat(R"(kiln.kernel @k
       trees [#kiln.tree<slot = 0, nodes = [<root, axes = [], cell_bytes = 64>,
         <pointer, axes = [0, 4], cell_bytes = 320>,
         <dense, parent = 1, axes = [0, 40], cell_bytes = 8>]>]
@@ -426,20 +427,42 @@ TEST(CudaTargetTest, TilesHaveBlocksOfFewThreads) {
       %a = arith.addi %i, %one : i32
       %p = kiln.global 0 component 0 [%i] : <i32>
       %q = kiln.global 0 component 0 [%a] : <i32>
-      %x = kiln.load %p : <i32>
-      %y = kiln.load %q : <i32>
-      %s = arith.addi %x, %y : i32
       %r = kiln.global 1 component 0 [%i] {no_activate} : <i32>
-      kiln.store %s, %r : <i32>
-      kiln.continue
-    } attributes {)",
-                                          attributes, "}\nkiln.return\n}\n");
-    const auto made = Compile(text, Target::CudaPtx(75));
+      )",
+                      body, "\nkiln.continue\n} attributes {", attributes, "}\nkiln.return\n}\n");
+}
+
+// A block of threads that reads from a tile runs one dense block at a time.
+TEST(CudaTargetTest, TilesHaveBlocksOfFewThreads) {
+  const auto block_dim = [](const std::string& attributes) {
+    const auto made = Compile(Blocks(R"(%x = kiln.load %p : <i32>
+                                        %y = kiln.load %q : <i32>
+                                        %s = arith.addi %x, %y : i32
+                                        kiln.store %s, %r : <i32>)",
+                                     attributes),
+                              Target::CudaPtx(75));
     return made.ok() ? absl::StrCat(made->tasks[0].block_dim()) : made.status().ToString();
   };
   EXPECT_EQ(block_dim("block_local = array<i64: 0>"), "64");
   EXPECT_EQ(block_dim("block_local = array<i64: 0>, block_dim = 256 : i32"), "256");
   EXPECT_EQ(block_dim("block_local = array<i64: 1>"), "128") << "nothing is read from that field";
+}
+
+// Iterations update the tile, and the block then the device's memory.
+TEST(CudaTargetTest, TilesGatherUpdates) {
+  const std::string updates = R"(%o = kiln.atomic addi %i, %p : <i32>
+                                 %n = kiln.atomic subi %one, %q : <i32>)";
+  const auto tiled = Compile(Blocks(updates, "block_local = array<i64: 0>"), Target::CudaPtx(75));
+  ASSERT_TRUE(tiled.ok()) << tiled.status();
+  EXPECT_EQ(tiled->tasks[0].block_dim(), 64u);
+  EXPECT_EQ(Count(tiled->ptx, "atom.shared.add"), 2) << tiled->ptx;
+  EXPECT_EQ(Count(tiled->ptx, "bar.sync"), 3);
+  // An old value is that of the device's memory.
+  const auto used =
+      Compile(Blocks(updates + "\nkiln.store %n, %r : <i32>", "block_local = array<i64: 0>"),
+              Target::CudaPtx(75));
+  ASSERT_TRUE(used.ok()) << used.status();
+  EXPECT_EQ(Count(used->ptx, "atom.shared"), 0);
 }
 
 TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {
