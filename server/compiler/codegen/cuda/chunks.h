@@ -3,7 +3,7 @@
 // which a device moves 16 bytes as fast as 4. Private to this folder.
 //
 // Chunks assume nothing about iterations. A thread runs those of a chunk in their order, and LLVM
-// joins accesses only if it knows, by alias scopes and distances, that nobody can tell. So memory
+// joins accesses only if alias scopes and distances show that this changes no result. So memory
 // that may be the same (one array given twice) is right, too; it has no chunks because they would
 // not be faster.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CHUNKS_H_
