@@ -38,9 +38,10 @@ bool IsForCuda(const std::string& unit) {
   return parsed.ParseFromString(unit) && parsed.target().has_cuda();
 }
 
-// The compilers are known to be the same, but keys of units for CUDA depend on more.
+// The compilers are known to be the same, but keys of units for CUDA depend on more. As a refused
+// argument, it does not keep other units from the upstream (breaker.h).
 absl::Status OtherToolkit() {
-  return absl::FailedPreconditionError(
+  return absl::InvalidArgumentError(
       "the upstream differs in NVIDIA's toolkit, on which keys of code for CUDA depend");
 }
 
