@@ -18,7 +18,6 @@ using kiln::fake_cuda::Done;
 using kiln::fake_cuda::DriverCall;
 using kiln::fake_cuda::DriverState;
 using kiln::fake_cuda::Enqueue;
-using kiln::fake_cuda::kContext;
 using kiln::fake_cuda::KernelLaunch;
 using kiln::fake_cuda::kInit;
 using kiln::fake_cuda::kNothing;
