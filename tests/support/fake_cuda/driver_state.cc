@@ -65,6 +65,8 @@ Settings Settings::Parse(const char* text) {
       settings.fail_image = std::atoll(value.c_str());
     } else if (name == "fail_launch") {
       settings.fail_launch = value;
+    } else if (name == "no_kernels") {
+      settings.no_kernels = true;
     } else if (name == "no_device") {
       settings.no_device = true;
     } else if (name == "devices") {
@@ -201,7 +203,7 @@ void DriverState::Unload(CUmodule module) {
 
 void DriverState::Run(CUfunction function, const uint32_t blocks[3], const uint32_t threads[3],
                       uint64_t dynamic_shared, bool cooperative, std::vector<uint8_t> parameters) {
-  if (failed != CUDA_SUCCESS) return;
+  if (failed != CUDA_SUCCESS || settings.no_kernels) return;
   Grid grid;
   PrepareGrid(function->module->program, *function->function, blocks, threads, dynamic_shared,
               &grid);

@@ -11,6 +11,7 @@
 //   fail_image=N      all modules from the N-th on are refused with CUDA_ERROR_INVALID_IMAGE
 //   fail_launch=NAME  launches of kernels of that name, or the launch of that number from 1, fail
 //                     with CUDA_ERROR_ILLEGAL_ADDRESS
+//   no_kernels        launches do nothing: for programs that only compile
 //   no_device         there is a driver, but no device
 //   devices=N         devices (1)
 //   driver=N          the version that cuDriverGetVersion gives (13000): an older one refuses newer
@@ -69,7 +70,7 @@ struct Settings {
   uint64_t memory = uint64_t{8} << 30;  // bytes
   int64_t fail_alloc = 0, fail_image = 0;
   std::string fail_launch;
-  bool no_device = false;
+  bool no_kernels = false, no_device = false;
   int devices = 1;
   int driver = 13000, arch = 90;
   std::string log;
