@@ -14,18 +14,20 @@ ROOT = HERE.parent.parent
 
 
 class Machine:
-    """Runs programs in fresh processes, with a separate home for Kiln. cuda: on the emulator of
-    CUDA instead of the CPU."""
+    """Runs programs in fresh processes, with a separate home for Kiln. cuda: on the driver that
+    KILN_CUDA_DRIVER names, by default the emulator of CUDA, instead of the CPU."""
 
     def __init__(self, home, batch, taichi=None, cuda=False):
         self.home = home
         self.taichi = taichi
-        self.arch = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"} if cuda else {}
+        driver = os.environ.get("KILN_CUDA_DRIVER", "emulator")
+        self.arch = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": driver} if cuda else {}
         self.module = batch  # the module that runs the programs of a file
+        self.files = tempfile.TemporaryDirectory(prefix="kiln-fuzz-files-")
         self.count = itertools.count()
         # Build now, so that building does not count towards a batch's time.
         subprocess.run([ROOT / "kiln", "python", "-c", ""], capture_output=True)
-        if cuda:
+        if cuda and driver == "emulator":
             subprocess.run([ROOT / "kiln", "build", "emulator"], capture_output=True, check=True)
 
     def run(self, programs, options, environment=None, package="kiln", timeout=300):
@@ -57,7 +59,7 @@ class Machine:
         return dict(found)
 
     def _process(self, programs, options, environment, package, timeout):
-        path = pathlib.Path(self.home) / f"programs{next(self.count)}.json"
+        path = pathlib.Path(self.files.name) / f"programs{next(self.count)}.json"
         path.write_text(json.dumps(list(programs.items())))
         python = [str(ROOT / "kiln"), "python"] if package == "kiln" else [self.taichi]
         command = [*python, "-m", self.module, package, str(path)]
@@ -66,7 +68,7 @@ class Machine:
             **os.environ,
             "KILN_HOME": str(self.home),
             "TI_ENABLE_CUDA": "0",
-            "PYTHONPATH": str(HERE),
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
             **(self.arch if package == "kiln" else {}),
             **(environment or {}),
         }
@@ -94,7 +96,8 @@ def add_arguments(parser, kept):
     parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
     parser.add_argument("--batches", type=int, help="so many, however long they take")
     parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
-    parser.add_argument("--cuda", action="store_true", help="Kiln on the emulator of CUDA")
+    parser.add_argument("--cuda", action="store_true", help="Kiln on CUDA's emulator")
+    parser.add_argument("--home", help="of Kiln; by default one that ends with the hunt")
     parser.add_argument("--keep", action="store_true", help=f"reduce failures into {kept.name}")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
@@ -105,7 +108,7 @@ def run(options, batch, again, hunt_for):
     """Runs kept programs by again(machine, paths), or hunts by hunt_for(machine, options). The
     module `batch` runs the machine's programs. Returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="kiln-fuzz-", ignore_cleanup_errors=True) as home:
-        machine = Machine(home, batch, options.taichi_python, options.cuda)
+        machine = Machine(options.home or home, batch, options.taichi_python, options.cuda)
         try:
             if options.again:
                 problems = again(machine, options.again)
@@ -113,7 +116,8 @@ def run(options, batch, again, hunt_for):
                 return int(bool(problems))
             return hunt_for(machine, options)
         finally:
-            machine.stop()
+            if options.home is None:
+                machine.stop()
 
 
 def by_the_clock(hunt, options, batch, keep=None):
