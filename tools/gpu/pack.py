@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """Packs what a machine with an NVIDIA GPU needs to try Kiln on it, into one file: Kiln's client, a
-Python with NumPy, the cases of the language and of SNodes, benchmarks, and a cache with the code of
-all their kernels. That machine needs a driver and glibc, but neither a network nor LLVM.
+Python with NumPy, the cases of the language and of SNodes, random programs, benchmarks, and a cache
+with the code of all their kernels. That machine needs a driver and glibc, but neither a network nor
+LLVM.
 
-    ./kiln python tools/gpu/pack.py [--out FILE] [--sections NAME...] [--no-benchmarks]
+    ./kiln python tools/gpu/pack.py [--out FILE] [--sections NAME...] [--only PART...] [--small]
 
-Runs all cases on the emulator (tests/support/fake_cuda), which compiles them for sm_90. With
-nvJitLink of NVIDIA's toolkit the cache holds cubins; without it PTX, which the driver compiles.
+Runs all cases and programs on the emulator (tests/support/fake_cuda), which compiles them for
+sm_90. With nvJitLink of NVIDIA's toolkit the cache holds cubins; without it PTX, which the driver
+compiles. With nvcc, the benchmarks have peers.cu beside them. --small: benchmarks with few elements
+alone, to try the program.
 
 On the other machine:
 
@@ -26,6 +29,7 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "e2e" / "language"), str(ROOT / "tests" / "e2e")]
 import harness  # noqa: E402
+import run  # noqa: E402
 
 LIMIT = 48 << 20  # bytes of the bundle: with the sources of a checkout, less than 64 MiB
 # Of the C library, which each machine has.
@@ -35,10 +39,18 @@ UNUSED = re.compile(
     r"(^|/)(test|tests|idlelib|lib2to3|ensurepip|tkinter|turtledemo|distutils|pydoc_data|"
     r"__pycache__|config-3[^/]*|dist-packages|site-packages)(/|$)|\.pyi$"
 )
+# The machine's own folders follow, for its driver may be in one of them.
 LAUNCHER = """#!/bin/sh
 here=$(cd "${0%/*}" && pwd)
-export LD_LIBRARY_PATH=$here/lib PYTHONHOME=$here/python PYTHONDONTWRITEBYTECODE=1
+export LD_LIBRARY_PATH=$here/lib:$LD_LIBRARY_PATH
+export PYTHONHOME=$here/python PYTHONDONTWRITEBYTECODE=1
 exec "$here/python/bin/python3" "$here/tools/gpu/run.py" "$@"
+"""
+# Stands in for Kiln's command, which the fuzzers call.
+COMMAND = """#!/bin/sh
+[ "$1" = python ] || exit 0
+shift
+exec "${0%/*}/python/bin/python3" "$@"
 """
 
 
@@ -46,7 +58,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / ".kiln" / "gpu.tar.xz")
     parser.add_argument("--sections", nargs="*")
-    parser.add_argument("--no-benchmarks", action="store_true")
+    parser.add_argument("--only", choices=run.PARTS, nargs="*", default=run.PARTS)
+    parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     subprocess.run([ROOT / "kiln", "build", "emulator"], check=True)
@@ -59,13 +72,15 @@ def main():
     try:
         fill_cache(home, sections, options)
         copy_kiln(tree, home)
+        if not options.small:
+            build_peers(tree / "bin" / "peers")
         copy_python(tree)
         copy_libraries(tree)
         (tree / "sections").write_text("\n".join(sections) + "\n")
         (tree / "commit").write_text(output(["git", "-C", ROOT, "rev-parse", "HEAD"]))
-        launcher = tree / "run"
-        launcher.write_text(LAUNCHER)
-        launcher.chmod(0o755)
+        for name, text in (("run", LAUNCHER), ("kiln", COMMAND)):
+            (tree / name).write_text(text)
+            (tree / name).chmod(0o755)
         with tarfile.open(options.out, "w:xz", preset=2) as archive:
             for file in sorted(tree.iterdir()):
                 archive.add(file, file.name)
@@ -83,23 +98,34 @@ def output(command, **keywords):
 
 
 def fill_cache(home, sections, options):
-    """Runs the cases, so that `home` has their kernels."""
+    """Runs cases, programs and benchmarks, so that `home` has their kernels."""
     environment = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator", "KILN_HOME": str(home)}
+    everything = {**os.environ, **environment}
+
+    def run_case(section):
+        harness.run_kiln(section, environment)
+        return section
+
+    def run_program(command):
+        command = [ROOT / "kiln", "python", ROOT / command[0], *command[1:]]
+        subprocess.run(command, env=everything, check=True, stdout=subprocess.DEVNULL)
+        return " ".join(map(str, command[2:]))
+
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for section in pool.map(
-                lambda section: harness.run_kiln(section, environment) and section, sections
-            ):
-                print(section, flush=True)
-        if not options.no_benchmarks:
-            command = [ROOT / "kiln", "python", ROOT / "tools" / "gpu" / "benchmarks.py", "--small"]
-            subprocess.run(
-                command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL
-            )
+            if "conformance" in options.only:
+                for section in pool.map(run_case, sections):
+                    print(section, flush=True)
+            if "fuzz" in options.only:
+                for command in pool.map(run_program, run.fuzzers(home)):
+                    print(command, flush=True)
+        if "benchmarks" in options.only:
+            run_program(["tools/gpu/benchmarks.py", "--small"])
+            if not options.small:  # extents of fields are in keys
+                everything["KILN_FAKE_CUDA"] = "no_kernels"
+                run_program(["tools/gpu/benchmarks.py"])
     finally:
-        subprocess.run(
-            [ROOT / "kiln", "stop"], env={**os.environ, **environment}, capture_output=True
-        )
+        subprocess.run([ROOT / "kiln", "stop"], env=everything, capture_output=True)
 
 
 def copy_kiln(tree, home):
@@ -115,6 +141,11 @@ def copy_kiln(tree, home):
             ignore=shutil.ignore_patterns("__pycache__", "names.json"),
         )
     shutil.copy(ROOT / "tests" / "e2e" / "cuda_outcomes.py", tree / "tests" / "e2e")
+    shutil.copytree(
+        ROOT / "tests" / "fuzz",
+        tree / "tests" / "fuzz",
+        ignore=shutil.ignore_patterns("__pycache__", "corpus", "kept*", "*.cc", "*_test.py"),
+    )
     (tree / "tools" / "gpu").mkdir(parents=True)
     for name in ("run.py", "benchmarks.py"):
         shutil.copy(ROOT / "tools" / "gpu" / name, tree / "tools" / "gpu")
@@ -136,6 +167,15 @@ def copy_kiln(tree, home):
     for file in home.iterdir():
         if file.name not in ("cache", "warm"):
             shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def build_peers(program):
+    nvcc = shutil.which("nvcc", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
+    if nvcc is None:
+        print("without peers: there is no nvcc")
+        return
+    source = ROOT / "tools" / "gpu" / "peers.cu"
+    subprocess.run([nvcc, "-O3", "-std=c++17", "-arch=sm_90", source, "-o", program], check=True)
 
 
 def copy_python(tree):

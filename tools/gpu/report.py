@@ -33,18 +33,39 @@ def main():
     for name, why in faults.items():
         print(f"  {name}")
         print("".join(f"    {line}\n" for line in why.splitlines()[:20]), end="")
-    benchmarks = results.get("benchmarks", {})
-    if "error" in benchmarks:
-        print("benchmarks:", benchmarks["error"])
-    for row in benchmarks.get("rows", []):
-        figures = ", ".join(f"{key} {value:.4g}" for key, value in row.items() if key != "name")
-        print(f"  {row['name']}: {figures}")
+    for one in results.get("fuzz", []):
+        print(f"{one['command']}: status {one['status']}")
+        lines = one["output"].splitlines()
+        print("".join(f"    {line}\n" for line in (lines if one["status"] else lines[-1:])), end="")
+    show_benchmarks(results.get("benchmarks", {}))
     if options.keep:
         gpu = re.sub(r"\W+", "-", machine["gpu"].split(",")[0]).strip("-").lower()
         kept = ROOT / "docs" / "gpu-results" / f"{machine['date']}-{gpu}.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(options.results.read_text())
         print(f"kept as {kept.relative_to(ROOT)}")
+
+
+def show_benchmarks(benchmarks):
+    """A line for each row, with the ratio to the peers' time of the same name."""
+    for implementation, found in benchmarks.items():
+        if "error" in found:
+            print(f"{implementation}: {found['error']}")
+    times = {
+        implementation: {row["name"]: time_of(row) for row in found["rows"]}
+        for implementation, found in benchmarks.items()
+    }
+    for row in benchmarks.get("kiln", {}).get("rows", []):
+        figures = [f"{key} {value:.4g}" for key, value in row.items() if key != "name"]
+        for other in times:
+            if other != "kiln" and times[other].get(row["name"]):
+                ratio = time_of(row) / times[other][row["name"]]
+                figures.append(f"{ratio:.2f} of the time of {other}")
+        print(f"  {row['name']}: {', '.join(figures)}")
+
+
+def time_of(row):
+    return row.get("seconds") or row.get("microseconds")
 
 
 if __name__ == "__main__":

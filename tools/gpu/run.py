@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 """Tries Kiln on the GPU of this machine. Runs from a bundle that pack.py made, by its `run`:
 
-    run --out FOLDER [--jobs N] [--minutes M] [--sections NAME...] [--only conformance|benchmarks]
-        [--small]
+    run --out FOLDER [--jobs N] [--minutes M] [--sections NAME...] [--only PART...] [--small]
 
-Conformance: each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
-showed. A kernel that the bundle's cache lacks is a fault, which names it. Then benchmarks
-(benchmarks.py; --small: with few elements, to try the program). Writes FOLDER/results.json for
-report.py, also if the time is over before the end.
+The parts are:
+  benchmarks   benchmarks.py and the program of peers.cu (--small: with few elements)
+  conformance  each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
+               showed; a kernel that the bundle's cache lacks is a fault, which names it
+  fuzz         random programs, compared with what models of them give
+
+Writes FOLDER/results.json for report.py, also if the time is over before the end.
 
 KILN_CUDA_DRIVER names another driver than libcuda.so.1, such as an emulator.
 """
@@ -22,6 +24,20 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PARTS = ("benchmarks", "conformance", "fuzz")
+# Processes with random programs: (program, options, processes).
+FUZZERS = (
+    ("kernels.py", (), 2),
+    ("kernels.py", ("--loose",), 1),
+    ("trees.py", (), 1),
+    ("gradients.py", (), 1),
+)
+# Cases that compile for the CPU or are about what the compiler refuses, which a cache cannot show.
+NEED_A_COMPILER = (
+    "modules",
+    "gradients.overwritten_values",
+    "initialisation.every_option_is_accepted",
+)
 sys.path[:0] = [
     str(ROOT / "tests" / "e2e" / "language"),
     str(ROOT / "tests" / "e2e"),
@@ -39,7 +55,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--sections", nargs="*")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--only", choices=["conformance", "benchmarks"])
+    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
     options = parser.parse_args()
     end = time.monotonic() + options.minutes * 60
     options.out.mkdir(parents=True, exist_ok=True)
@@ -56,14 +72,19 @@ def main():
     os.environ.update(environment)
     results = {"machine": machine(), "commit": (ROOT / "commit").read_text().strip()}
     print(json.dumps(results, indent=1), flush=True)
-    if options.only != "benchmarks":
+    if "benchmarks" in options.only:
+        results["benchmarks"] = benchmarks(end, options.small)
+        write(options.out, results)
+    if "conformance" in options.only:
         sections = options.sections or (ROOT / "sections").read_text().split()
+        sections = [section for section in sections if section not in NEED_A_COMPILER]
         results["conformance"] = conformance(sections, options.jobs, end)
         write(options.out, results)
-    if options.only != "conformance":
-        results["benchmarks"] = benchmarks(end, options.small)
-    write(options.out, results)
+    if "fuzz" in options.only:
+        results["fuzz"] = fuzz(options.jobs, end)
+        write(options.out, results)
     faults = sum(len(one["faults"]) for one in results.get("conformance", {}).values())
+    faults += sum(one["status"] != 0 for one in results.get("fuzz", []))
     print(f"{faults} faults")
     return 1 if faults else 0
 
@@ -107,6 +128,8 @@ def run_section(section, end):
     else:
         faults = {}
     for name, wanted in expected.items():
+        if f"{section}.{name}" in NEED_A_COMPILER:
+            continue
         if name not in outcomes:
             if not faults:
                 faults[name] = "missing"
@@ -117,21 +140,63 @@ def run_section(section, end):
     return {"cases": len(expected), "faults": faults, "seconds": time.monotonic() - start}
 
 
-def benchmarks(end, small):
-    """What benchmarks.py measured, or why it did not."""
-    command = [sys.executable, str(ROOT / "tools" / "gpu" / "benchmarks.py")]
-    command += ["--small"] if small else []
+def fuzzers(home):
+    """The commands that run random programs: paths in the repository, and arguments."""
+    commands = []
+    for program, options, processes in FUZZERS:
+        for number in range(processes):
+            seed = len(commands) * 1_000_000
+            options_ = [*options, "--cuda", "--batches", 1, "--seed", seed, "--home", home]
+            commands.append([f"tests/fuzz/{program}", *map(str, options_)])
+    return commands
+
+
+def fuzz(jobs, end):
+    """[{"command": words, "status": exit status, "output": its last lines}]"""
+
+    def run(command):
+        program = [sys.executable, str(ROOT / command[0]), *command[1:]]
+        status, output = finished(program, end)
+        print(" ".join(command[:1]), output.rstrip().rsplit("\n", 1)[-1], flush=True)
+        return {"command": " ".join(command), "status": status, "output": output[-4000:]}
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(run, fuzzers(ROOT / "home")))
+
+
+def finished(command, end):
+    """The exit status and the output of a program, which may run until `end`."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=max(end - time.monotonic(), 1)
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=max(end - time.monotonic(), 1),
         )
     except subprocess.TimeoutExpired as error:
-        return {"error": "out of time", "output": str(error.stdout)[-4000:]}
-    print(done.stdout, flush=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0:
-        return {"error": done.stderr[-4000:], "rows": rows}
-    return {"rows": rows}
+        return "out of time", (error.stdout or b"").decode()
+    return done.returncode, done.stdout
+
+
+def benchmarks(end, small):
+    """{implementation: {"rows": what it measured, "error": why it did not end well}}"""
+    programs = {
+        "kiln": [sys.executable, str(ROOT / "tools" / "gpu" / "benchmarks.py")],
+        "peers": [str(ROOT / "bin" / "peers")],
+    }
+    found = {}
+    for name, command in programs.items():
+        if not pathlib.Path(command[-1]).exists():
+            continue
+        status, output = finished(command + (["--small"] if small else []), end)
+        print(output, flush=True)
+        lines = output.splitlines()
+        found[name] = {"rows": [json.loads(line) for line in lines if line.startswith("{")]}
+        others = [line for line in lines if not line.startswith("{")]
+        if status != 0 or others:
+            found[name]["error"] = "\n".join([f"status {status}", *others])[-4000:]
+    return found
 
 
 if __name__ == "__main__":
