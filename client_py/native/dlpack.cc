@@ -86,12 +86,14 @@ void DropCapsule(PyObject* capsule) {
 bool IsCOrdered(const DlTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t stride = 1;
-  // Axes of one element may have any stride.
+  bool is_ordered = true;
+  // Axes of one element may have any stride, and so may all of a tensor without elements.
   for (int a = tensor.ndim - 1; a >= 0; --a) {
-    if (tensor.shape[a] != 1 && tensor.strides[a] != stride) return false;
+    if (tensor.shape[a] == 0) return true;
+    if (tensor.shape[a] != 1 && tensor.strides[a] != stride) is_ordered = false;
     stride *= tensor.shape[a];
   }
-  return true;
+  return is_ordered;
 }
 
 // The storage's elements as a tensor. On a device, other libraries use its memory from now on.

@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -77,10 +78,12 @@ PyObject* Entry(PyObject* info, PyObject* name) {
   return entry == Py_None ? nullptr : entry;
 }
 
-// Of strides in bytes. Axes of one element may have any.
+// Of strides in bytes. Axes of one element may have any, and so may all of an array without
+// elements.
 bool IsCOrdered(PyObject* strides, const std::vector<int64_t>& extents, int64_t bytes) {
   const auto axes = static_cast<Py_ssize_t>(extents.size());
   if (!PyTuple_Check(strides) || PyTuple_GET_SIZE(strides) != axes) return false;
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;
   for (Py_ssize_t a = axes; a-- > 0; bytes *= extents[a]) {
     const int64_t stride = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, a));
     if (extents[a] != 1 && stride != bytes) return false;

@@ -96,6 +96,10 @@ print(squares, double.num_instances, lengths.num_instances)
 
 empty = CudaArray(np.zeros(1, np.float32), shape=(0,), data=(0, False))
 double(empty)
+double(CudaArray(np.zeros(1, np.float32), shape=(3, 0), strides=(4, 4)))
+hollow = Tensor(np.zeros(1, np.float32), strides=(1, 1))  # PyTorch's strides of such a shape
+hollow.shape = (3, 0)
+double(hollow)
 
 # An object with both is asked for its capsule; the default stream is CUDA's first.
 both = Tensor(numbers)
@@ -115,7 +119,7 @@ constant.changes["data"] = (constant.address, True)
 print(total(constant))
 fault(double, constant)
 field = ti.field(ti.f32, 4)
-del array, given, made, points, both, constant, empty
+del array, given, made, points, both, constant, empty, hollow
 gc.collect()
 print(Memory.live)
 """,
