@@ -7,6 +7,8 @@
 #                                     two wheels: kiln-lang for the Python of the build, and
 #                                     kiln-lang-compiler; needs patchelf. And kiln-lang for the
 #                                     Pythons of other suites of Debian; needs mmdebstrap
+#   tools/package.sh native FOLDER    the client's native modules for the Python of KILN_PYTHON, as a
+#                                     folder, which replaces one that is there; needs patchelf
 #   tools/package.sh deb FOLDER       packages for this Debian
 #   tools/package.sh check [--chroot [SUITE...]]
 #                                     makes wheels and tries them where there is no checkout
@@ -28,7 +30,7 @@ case ${1:-} in
   check-debs) exec "$root/tools/package/check_debs.sh" ;;
 esac
 [ $# -eq 2 ] || { [ $# -gt 2 ] && [ "$1" = wheel ]; } ||
-  fail "expected tar OUT.tar.gz, folder or deb FOLDER, wheel FOLDER [SUITE...]," \
+  fail "expected tar OUT.tar.gz, folder, native or deb FOLDER, wheel FOLDER [SUITE...]," \
     "check [--chroot [SUITE...]], or check-debs"
 out=$(realpath -m -- "$2")
 header=$root/libkiln/include/kiln/kiln.h
@@ -147,6 +149,28 @@ client_wheel() {
     --script kiln=kiln.cli:main "$@"
 }
 
+# python_version: of the Python that KILN_PYTHON names.
+python_version() {
+  local python=${KILN_PYTHON:-/usr/bin/python3} headers
+  if [ -d "$python/usr/include" ]; then
+    headers=$(cd "$python/usr/include" && echo python3.*)
+    echo "${headers#python}"
+  else
+    "$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
+  fi
+}
+
+# native FOLDER: the modules that kernels and matrices need, and the libraries that these need.
+native() {
+  command -v patchelf >/dev/null || fail "native modules need patchelf: apt-get install patchelf"
+  mkdir -p "$1"
+  build //client_py/native:_native.so //client_py/native/linalg:_linalg.so
+  copy client_py/native/_native.so "$1/_native.so"
+  copy client_py/native/linalg/_linalg.so "$1/_linalg.so"
+  python_version >"$1/python" # import errors read it
+  /usr/bin/python3 "$root/tools/package/graft.py" "$1/libs" "$1/_native.so" "$1/_linalg.so"
+}
+
 # compiler_wheel FOLDER
 compiler_wheel() {
   local tree=$work/compiler
@@ -217,11 +241,17 @@ case $1 in
     mkdir -p "$out"
     mv -f "$work"/wheels/*.whl "$out/"
     ;;
+  native)
+    [ ! -e "$out" ] || [ -e "$out/_native.so" ] || fail "$out is there and holds no native modules"
+    native "$work/new"
+    rm -rf "$out"
+    mv "$work/new" "$out"
+    ;;
   deb)
     . "$root/tools/package/deb.sh"
     debs "$work/debs"
     mkdir -p "$out"
     mv -f "$work"/debs/*.deb "$out/"
     ;;
-  *) fail "no package '$1': expected tar, folder, wheel or deb" ;;
+  *) fail "no package '$1': expected tar, folder, wheel, native or deb" ;;
 esac
