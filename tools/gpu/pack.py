@@ -5,11 +5,19 @@ with the code of all their kernels. That machine needs a driver and glibc, but n
 LLVM.
 
     ./kiln python tools/gpu/pack.py [--out FILE] [--sections NAME...] [--only PART...] [--small]
+                                    [--python FOLDER]
 
 Runs all cases and programs on the emulator (tests/support/fake_cuda), which compiles them for
 sm_90. With nvJitLink of NVIDIA's toolkit the cache holds cubins; without it PTX, which the driver
 compiles. With nvcc, the benchmarks have peers.cu beside them. --small: benchmarks with few elements
 alone, to try the program.
+
+--python: adds Kiln's native modules for the machine's own python3, under which run.py's parts
+`interop` and `sanitizer` run. FOLDER holds its headers: in usr/include those of one python3.N and
+of a pybind11 that supports it, as `mmdebstrap --variant=extract
+--include=libpython3-dev,pybind11-dev SUITE FOLDER` unpacks them; or FOLDER is such a Python itself.
+With these parts alone the bundle contains no Python, and is small. Afterwards the checkout's own
+modules are built again.
 
 On the other machine:
 
@@ -30,6 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "e2e" / "language"), str(ROOT / "tests" / "e2e")]
 import harness  # noqa: E402
 import run  # noqa: E402
+import sanitizer  # noqa: E402
 
 LIMIT = 48 << 20  # bytes of the bundle: with the sources of a checkout, less than 64 MiB
 # Of the C library, which each machine has.
@@ -42,8 +51,9 @@ UNUSED = re.compile(
 # The machine's own folders follow, for its driver may be in one of them.
 LAUNCHER = """#!/bin/sh
 here=$(cd "${0%/*}" && pwd)
-export LD_LIBRARY_PATH=$here/lib:$LD_LIBRARY_PATH
-export PYTHONHOME=$here/python PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1
+[ -e "$here/python" ] || exec python3 "$here/tools/gpu/run.py" "$@"
+export LD_LIBRARY_PATH=$here/lib:$LD_LIBRARY_PATH PYTHONHOME=$here/python
 exec "$here/python/bin/python3" "$here/tools/gpu/run.py" "$@"
 """
 # Stands in for Kiln's command, which the fuzzers call.
@@ -58,10 +68,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / ".kiln" / "gpu.tar.xz")
     parser.add_argument("--sections", nargs="*")
-    parser.add_argument("--only", choices=run.PARTS, nargs="*", default=run.PARTS)
+    parser.add_argument("--only", choices=run.PARTS, nargs="*")
+    parser.add_argument("--python", type=pathlib.Path)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    if options.only is None:
+        options.only = run.PARTS if options.python else run.OWN_PARTS
+    own = [part for part in run.OWN_PARTS if part in options.only]
+    if options.python is None and len(own) < len(options.only):
+        parser.error(f"{', '.join(run.MACHINE_PARTS)} need --python")
     subprocess.run([ROOT / "kiln", "build", "emulator"], check=True)
     tree = options.out.with_name(options.out.name + ".tree")
     shutil.rmtree(tree, ignore_errors=True)
@@ -72,16 +88,21 @@ def main():
     try:
         fill_cache(home, sections, options)
         copy_kiln(tree, home)
-        if not options.small:
-            build_peers(tree / "bin" / "peers")
-        copy_python(tree)
-        copy_libraries(tree)
+        if own:
+            copy_native(tree)
+            if not options.small:
+                build_peers(tree / "bin" / "peers")
+            copy_python(tree)
+            copy_libraries(tree)
+        if options.python:
+            build_native(tree / "native", options.python)
+        (tree / "parts").write_text("\n".join(options.only) + "\n")
         (tree / "sections").write_text("\n".join(sections) + "\n")
         (tree / "commit").write_text(output(["git", "-C", ROOT, "rev-parse", "HEAD"]))
         for name, text in (("run", LAUNCHER), ("kiln", COMMAND)):
             (tree / name).write_text(text)
             (tree / name).chmod(0o755)
-        with tarfile.open(options.out, "w:xz", preset=2) as archive:
+        with tarfile.open(options.out, "w:xz", preset=0 if options.small else 2) as archive:
             for file in sorted(tree.iterdir()):
                 archive.add(file, file.name)
     finally:
@@ -111,17 +132,22 @@ def fill_cache(home, sections, options):
         subprocess.run(command, env=everything, check=True, stdout=subprocess.DEVNULL)
         return " ".join(map(str, command[2:]))
 
+    cases = sections if "conformance" in options.only else []
+    if "sanitizer" in options.only:
+        chosen = [one for one in sanitizer.SECTIONS if one in sections]
+        cases = cases + [one for one in chosen if one not in cases]
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            if "conformance" in options.only:
-                for section in pool.map(run_case, sections):
-                    print(section, flush=True)
+            for section in pool.map(run_case, cases):
+                print(section, flush=True)
             if "fuzz" in options.only:
                 for command in pool.map(run_program, run.fuzzers(home)):
                     print(command, flush=True)
-        if "benchmarks" in options.only:
+        if "interop" in options.only:
+            run_program(["tools/gpu/interop.py", "--stand-in"])
+        if "benchmarks" in options.only or "sanitizer" in options.only:
             run_program(["tools/gpu/benchmarks.py", "--small"])
-            if not options.small:  # extents of fields are in keys
+            if "benchmarks" in options.only and not options.small:  # extents of fields are in keys
                 everything["KILN_FAKE_CUDA"] = "no_kernels"
                 run_program(["tools/gpu/benchmarks.py"])
     finally:
@@ -147,26 +173,44 @@ def copy_kiln(tree, home):
         ignore=shutil.ignore_patterns("__pycache__", "corpus", "kept*", "*.cc", "*_test.py"),
     )
     (tree / "tools" / "gpu").mkdir(parents=True)
-    for name in ("run.py", "benchmarks.py"):
+    for name in ("run.py", "benchmarks.py", "interop.py", "sanitizer.py"):
         shutil.copy(ROOT / "tools" / "gpu" / name, tree / "tools" / "gpu")
+    # What remains of the home is the cache; the rest is the daemon's.
+    for file in home.iterdir():
+        if file.name not in ("cache", "warm"):
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def copy_native(tree):
+    """The native modules for the bundle's Python, which is that of the build."""
     binaries = tree / "bin"
     binaries.mkdir()
     for name in ("_native.so", "_linalg.so"):
         shutil.copy(ROOT / ".kiln" / "bin" / name, binaries)
         subprocess.run(["strip", binaries / name], check=True)
-    # Keys of kernels contain the compiler's id, which clients ask the worker for.
+    write_compiler(binaries / "kiln-worker")
+
+
+def build_native(folder, python):
+    """The native modules for the Python of the machine, with their libraries."""
+    environment = {**os.environ, "KILN_PYTHON": str(python.resolve())}
+    try:
+        command = [ROOT / "tools" / "package.sh", "native", folder]
+        subprocess.run(command, env=environment, check=True)
+    finally:  # Bazel's folder has those of the checkout again
+        subprocess.run([ROOT / "kiln", "build", "emulator"], check=True)
+    write_compiler(folder / "kiln-worker")
+
+
+def write_compiler(program):
+    """Stands in for the compiler: keys of kernels contain its id, which clients ask for."""
     worker = ROOT / ".kiln" / "bin" / "kiln-worker"
     identity = output([worker, "--print-compiler-id"]).split("\n")[0]
-    stand_in = binaries / "kiln-worker"
-    stand_in.write_text(
+    program.write_text(
         "#!/bin/sh\n# Stands in for the compiler, which is not here: tells its id.\n"
         f'[ "$1" = --print-compiler-id ] || exit 1\necho {identity}\necho "$0"\n'
     )
-    stand_in.chmod(0o755)
-    # What remains of the home is the cache; the rest is the daemon's.
-    for file in home.iterdir():
-        if file.name not in ("cache", "warm"):
-            shutil.rmtree(file) if file.is_dir() else file.unlink()
+    program.chmod(0o755)
 
 
 def build_peers(program):

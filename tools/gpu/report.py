@@ -37,6 +37,8 @@ def main():
         print(f"{one['command']}: status {one['status']}")
         lines = one["output"].splitlines()
         print("".join(f"    {line}\n" for line in (lines if one["status"] else lines[-1:])), end="")
+    show_checks(results.get("interop", {}))
+    show_sanitizer(results.get("sanitizer", []))
     show_benchmarks(results.get("benchmarks", {}))
     if options.keep:
         gpu = re.sub(r"\W+", "-", machine["gpu"].split(",")[0]).strip("-").lower()
@@ -44,6 +46,34 @@ def main():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(options.results.read_text())
         print(f"kept as {kept.relative_to(ROOT)}")
+
+
+def show_checks(interop):
+    """Those beside other libraries: how many passed, and the others with their reasons."""
+    rows = interop.get("rows", [])
+    if "error" in interop:
+        print(f"interop: {interop['error']}")
+    passed = sum(row["passed"] is True for row in rows)
+    if rows:
+        print(f"{passed} of {len(rows)} checks beside other libraries passed")
+    for row in rows:
+        if not row["passed"]:
+            print(f"  {row['name']}: {'failed' if row['passed'] is False else 'not run'}")
+            print("".join(f"    {line}\n" for line in row["why"].splitlines()[:20]), end="")
+
+
+def show_sanitizer(rows):
+    """Reports of compute-sanitizer by tool, then the sections that have some or did not end."""
+    for tool in dict.fromkeys(row["tool"] for row in rows):
+        own = [row for row in rows if row["tool"] == tool]
+        ended = sum(row["status"] == "0" for row in own)
+        errors = sum(row["errors"] for row in own)
+        print(f"{tool}: {errors} reports; {ended} of {len(own)} sections ended")
+    for row in rows:
+        if row["errors"] or row["status"] != "0":
+            kernels = ", ".join(f"{name} ({count})" for name, count in row["kernels"].items())
+            print(f"  {row['tool']} {row['section']}: status {row['status']} {kernels}")
+            print("".join(f"    {line}\n" for line in row["text"].splitlines()[:30]), end="")
 
 
 def show_benchmarks(benchmarks):

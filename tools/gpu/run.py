@@ -2,12 +2,18 @@
 """Tries Kiln on the GPU of this machine. Runs from a bundle that pack.py made, by its `run`:
 
     run --out FOLDER [--jobs N] [--minutes M] [--sections NAME...] [--only PART...] [--small]
+        [--long]
 
-The parts are:
+The parts are, of those in the bundle:
   benchmarks   benchmarks.py and the program of peers.cu (--small: with few elements)
   conformance  each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
                showed; a kernel that the bundle's cache lacks is a fault, which names it
   fuzz         random programs, compared with what models of them give
+  interop      interop.py: Kiln beside PyTorch and CuPy (--long: its long form)
+  sanitizer    cases and small benchmarks under NVIDIA's compute-sanitizer: faulty accesses, races
+               in shared memory, misused barriers
+
+The last two run under the machine's own python3, the others under the bundle's.
 
 Writes FOLDER/results.json for report.py, also if the time is over before the end.
 
@@ -24,7 +30,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PARTS = ("benchmarks", "conformance", "fuzz")
+OWN_PARTS = ("benchmarks", "conformance", "fuzz")  # run under the bundle's Python
+MACHINE_PARTS = ("interop", "sanitizer")  # under the machine's
+PARTS = OWN_PARTS + MACHINE_PARTS
 # Processes with random programs: (program, options, processes).
 FUZZERS = (
     ("kernels.py", (), 2),
@@ -43,9 +51,11 @@ sys.path[:0] = [
     str(ROOT / "tests" / "e2e"),
     str(ROOT / "client_py"),
     str(ROOT / "python" / "numpy"),
+    str(ROOT / "tools" / "gpu"),
 ]
 import cuda_outcomes  # noqa: E402
 import harness  # noqa: E402
+import sanitizer  # noqa: E402
 
 
 def main():
@@ -55,36 +65,52 @@ def main():
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--sections", nargs="*")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
+    parser.add_argument("--only", choices=PARTS, nargs="*")
+    parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
+    packed = (ROOT / "parts").read_text().split()
+    only = options.only or packed
+    if not set(only) <= set(packed):
+        parser.error(f"the bundle has {', '.join(packed)}")
     end = time.monotonic() + options.minutes * 60
     options.out.mkdir(parents=True, exist_ok=True)
     environment = {
-        "KILN_BIN": str(ROOT / "bin"),
         "KILN_CUDA_DRIVER": os.environ.get("KILN_CUDA_DRIVER", "libcuda.so.1"),
         "KILN_HOME": str(ROOT / "home"),
         "KILN_SERVER": "off",
         "KILN_CACHE": "read-only",
         "KILN_TEST_INSIDE": "1",
-        "PYTHONPATH": f"{ROOT / 'client_py'}:{ROOT / 'python' / 'numpy'}",
         "TI_ARCH": "cuda",
     }
     os.environ.update(environment)
+    machines = machine_environment()
+    os.environ["KILN_BIN"] = str(ROOT / "bin")
+    os.environ["PYTHONPATH"] = f"{ROOT / 'client_py'}:{ROOT / 'python' / 'numpy'}"
     results = {"machine": machine(), "commit": (ROOT / "commit").read_text().strip()}
     print(json.dumps(results, indent=1), flush=True)
-    if "benchmarks" in options.only:
+    if "benchmarks" in only:
         results["benchmarks"] = benchmarks(end, options.small)
         write(options.out, results)
-    if "conformance" in options.only:
-        sections = options.sections or (ROOT / "sections").read_text().split()
-        sections = [section for section in sections if section not in NEED_A_COMPILER]
+    sections = options.sections or (ROOT / "sections").read_text().split()
+    sections = [section for section in sections if section not in NEED_A_COMPILER]
+    if "conformance" in only:
         results["conformance"] = conformance(sections, options.jobs, end)
         write(options.out, results)
-    if "fuzz" in options.only:
+    if "fuzz" in only:
         results["fuzz"] = fuzz(options.jobs, end)
+        write(options.out, results)
+    if "interop" in only:
+        results["interop"] = interop(machines, options.long, end)
+        write(options.out, results)
+    if "sanitizer" in only:
+        chosen = [section for section in sanitizer.SECTIONS if section in sections]
+        results["sanitizer"] = sanitizer.run_all(machines, chosen, options.jobs, end)
         write(options.out, results)
     faults = sum(len(one["faults"]) for one in results.get("conformance", {}).values())
     faults += sum(one["status"] != 0 for one in results.get("fuzz", []))
+    found = results.get("interop", {})
+    faults += sum(row["passed"] is False for row in found.get("rows", [])) + ("error" in found)
+    faults += sum(one["errors"] for one in results.get("sanitizer", []))
     print(f"{faults} faults")
     return 1 if faults else 0
 
@@ -103,6 +129,16 @@ def machine():
     except (OSError, subprocess.TimeoutExpired):
         facts["gpu"] = "none that nvidia-smi tells of"
     return facts
+
+
+def machine_environment():
+    """For programs that run under the machine's own python3."""
+    environment = {**os.environ, "KILN_BIN": str(ROOT / "native")}
+    environment["PYTHONPATH"] = f"{ROOT / 'client_py'}:{os.environ.get('PYTHONPATH', '')}"
+    if (ROOT / "python").exists():  # the launcher's, for the bundle's Python
+        del environment["PYTHONHOME"]
+        environment["LD_LIBRARY_PATH"] = environment["LD_LIBRARY_PATH"].partition(":")[2]
+    return environment
 
 
 def conformance(sections, jobs, end):
@@ -164,11 +200,12 @@ def fuzz(jobs, end):
         return list(pool.map(run, fuzzers(ROOT / "home")))
 
 
-def finished(command, end):
+def finished(command, end, environment=None):
     """The exit status and the output of a program, which may run until `end`."""
     try:
         done = subprocess.run(
             command,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -187,15 +224,27 @@ def benchmarks(end, small):
     }
     found = {}
     for name, command in programs.items():
-        if not pathlib.Path(command[-1]).exists():
-            continue
-        status, output = finished(command + (["--small"] if small else []), end)
-        print(output, flush=True)
-        lines = output.splitlines()
-        found[name] = {"rows": [json.loads(line) for line in lines if line.startswith("{")]}
-        others = [line for line in lines if not line.startswith("{")]
-        if status != 0 or others:
-            found[name]["error"] = "\n".join([f"status {status}", *others])[-4000:]
+        if pathlib.Path(command[-1]).exists():
+            found[name] = rows(command + (["--small"] if small else []), end)
+    return found
+
+
+def interop(environment, long, end):
+    """{"rows": the lines of interop.py, "error": why it did not end well}"""
+    command = ["python3", str(ROOT / "tools" / "gpu" / "interop.py"), *(["--long"] if long else [])]
+    return rows(command, end, environment, statuses=(0, 1))
+
+
+def rows(command, end, environment=None, statuses=(0,)):
+    """{"rows": the JSON lines of a program, "error": other lines and a status that is none of
+    `statuses`}"""
+    status, output = finished(command, end, environment)
+    print(output, flush=True)
+    lines = output.splitlines()
+    found = {"rows": [json.loads(line) for line in lines if line.startswith("{")]}
+    others = [line for line in lines if not line.startswith("{")]
+    if status not in statuses or others:
+        found["error"] = "\n".join([f"status {status}", *others])[-4000:]
     return found
 
 
