@@ -310,6 +310,7 @@ class FieldStorage:
     bases: list[int]
     trees: list[Tree]  # the trees to which a descriptor in tree form refers by number
     alive: bool  # false once the memory is freed
+    is_writable: bool  # otherwise kernels that write to it raise
     def destroy(self) -> None: ...
 
 def describe_field(

@@ -26,7 +26,7 @@ from .arguments import (
 )
 from .data import declared
 from .data.field import AnyArray, Field
-from .data.interop import DeviceArray, array_view, is_external
+from .data.interop import array_view, is_external, release
 from .diagnostics import is_diagnostic, near, say
 from .frontend.source import EMPTY, FunctionSource
 from .func import in_class, return_types
@@ -179,10 +179,7 @@ class Kernel(_native.KernelBase):
         args = self._of_leaves(args)
         copies = self._copied_arrays(args)
         result = self._run_on_copies(args, copies) if copies else self._run(args)
-        for value in args:
-            # Streams of the arrays' libraries wait for the kernel.
-            if type(value) is DeviceArray and value.stream != _native.stream():
-                _native.release_to(value.stream)
+        release(args)
         return result
 
     def _of_leaves(self, args):

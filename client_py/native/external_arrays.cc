@@ -123,6 +123,18 @@ std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint6
                        /*is_external=*/true);
 }
 
+// The stream that `__cuda_array_interface__` names, as that of CuPy's arrays; 0 if that is the
+// default one, or none.
+uint64_t StreamOfInterface(PyObject* value) {
+  const Names& names = TheNames();
+  if (_PyType_Lookup(Py_TYPE(value), names.interface) == nullptr) return 0;
+  const py::object info = Steal(PyObject_GetAttr(value, names.interface));
+  PyObject* given = info && PyDict_Check(info.ptr()) ? Entry(info.ptr(), names.stream) : nullptr;
+  const uint64_t stream = given == nullptr ? 0 : PyLong_AsUnsignedLongLong(given);
+  if (PyErr_Occurred() != nullptr) return PyErr_Clear(), 0;
+  return stream == kDefaultStream ? 0 : stream;
+}
+
 bool RunsOnCuda() { return ActiveDevice().target().device() == Target::Device::kCuda; }
 
 // The storage of a tensor that gives a capsule; null for others.
@@ -150,6 +162,8 @@ std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
     const py::object current = Steal(Interop("current_stream"));
     if (!current) return nullptr;
     *stream = current(tensor).cast<uint64_t>();
+  } else {
+    *stream = StreamOfInterface(value);
   }
   const uint64_t own = ActiveDevice().stream();
   const auto capsule =

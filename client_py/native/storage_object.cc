@@ -259,6 +259,7 @@ void BindStorage(py::module_& m) {
       .def_property_readonly("bases", [](const FieldStorage& s) { return s.bases; })
       .def_property_readonly("trees", [](const FieldStorage& s) { return s.trees; })
       .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
+      .def_readwrite("is_writable", &FieldStorage::is_writable)
       // Explicit, besides the reference count: ti.reset() destroys fields that the program still
       // holds.
       .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });

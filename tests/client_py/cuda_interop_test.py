@@ -305,6 +305,23 @@ x.from_numpy(numbers)
 double(x)
 address = tensor_of(x.__dlpack__(stream=stream))[0]
 assert (read(address, x.shape, np.int32, stream) == numbers * 2).all()
+
+class OfCupy(Tensor):  # both protocols; the second one tells the current stream
+    @property
+    def __cuda_array_interface__(self):
+        return {"stream": stream}
+
+    def __dlpack__(self, stream=None):
+        read(self.address, self.shape, self.dtype, OfCupy.stream)  # waits for the own stream
+        return super().__dlpack__(stream)
+
+OfCupy.stream = stream
+array = OfCupy(np.zeros_like(numbers))
+for turn in range(3):
+    array.set(numbers + turn, stream)
+    double(array)
+    assert (read(array.address, array.shape, array.dtype, stream) == (numbers + turn) * 2).all()
+
 fault(lambda: x.__dlpack__(stream=0))
 for given in None, 1, 2, -1:
     x.__dlpack__(stream=given)

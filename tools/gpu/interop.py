@@ -391,15 +391,21 @@ def function_in_a_network():
                 assert np.allclose(read(x.grad), wanted, rtol=1e-4)
 
 
-@check(stand_in=False)
+@check()
 def torch_function():
     numbers = np.arange(1, 6, dtype=np.float32)
     function = ti.ad.torch_function(square, out={"y": "x"})
-    x = given(numbers).requires_grad_()
-    y = function(x)
-    same(read(y), numbers**2)
-    y.sum().backward()
-    same(read(x.grad), 2 * numbers)
+    for stream in torch.cuda.default_stream(), torch.cuda.Stream():
+        with torch.cuda.stream(stream):
+            for turn in range(turns(50)):
+                x = given(numbers + turn).requires_grad_()
+                slow()
+                y = function(x)
+                same(read(y), (numbers + turn) ** 2)
+                y.backward(given(np.full(5, 3, np.float32)))
+                same(read(x.grad), 6 * (numbers + turn))
+    writes = ti.ad.torch_function(copy, out={"a": "b"})
+    refused("read-only", writes, given(numbers))
 
 
 # ---- memory of Kiln for others

@@ -143,6 +143,12 @@ class Tensor:
     def cpu(self):
         return Host(np.empty(self.shape, self.dtype) if 0 in self.shape else self._elements()[1])
 
+    def contiguous(self):
+        return self if self.is_contiguous() else self.clone()
+
+    def is_floating_point(self):
+        return self.dtype.kind == "f"
+
     def data_ptr(self):
         return self.address
 
@@ -180,18 +186,31 @@ class Tensor:
     def backward(self, gradient):
         """Of a result of Function.apply."""
         function, context, inputs = self._made_by
-        (tensor,) = inputs
-        tensor.grad = function.backward(context, gradient)
+        gradients = function.backward(context, gradient)
+        gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+        for tensor, found in zip(inputs, gradients):
+            if found is not None:
+                tensor.grad = found
 
 
 class Function:
+    """torch.autograd.Function"""
+
     @classmethod
     def apply(cls, *inputs):
-        context = types.SimpleNamespace()
+        context = types.SimpleNamespace(
+            needs_input_grad=tuple(getattr(one, "requires_grad", False) for one in inputs),
+            mark_non_differentiable=lambda *outputs: None,
+        )
         context.save_for_backward = lambda *saved: setattr(context, "saved_tensors", saved)
         made = cls.forward(context, *inputs)
-        made._made_by = cls, context, inputs
+        for one in made if isinstance(made, tuple) else (made,):
+            one._made_by = cls, context, inputs
         return made
+
+
+def is_grad_enabled():
+    return False
 
 
 def from_numpy(array):

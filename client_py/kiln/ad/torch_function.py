@@ -3,7 +3,7 @@
 from .. import _native
 from ..active import check_not_captured
 from ..arguments import ArrayParameter, PackParameter, shown
-from ..data.interop import numpy_view
+from ..data.interop import array_view, make_read_only, may_overlap, release
 from ..diagnostics import near, say
 
 
@@ -127,38 +127,35 @@ class _Call:
 
     def run(self, inputs):
         """Runs the kernel. Returns the outputs."""
-        import numpy as np
         import torch
 
         named = dict(zip(self._inputs, inputs))
         views = dict(named)
         for name in self._arrays.intersection(self._inputs):
             views[name] = _view(named[name], name)
-            views[name].flags.writeable = False  # the kernel's call raises if it writes to it
+            make_read_only(views[name])  # the kernel's call raises if it writes to it
         outputs = []
         for name, like in self.outputs.items():
             made = like(*inputs) if callable(like) else torch.zeros_like(named[like])
             outputs.append(made.detach())
             view = _view(made, name)
             for other in self._arrays.intersection(views):
-                if np.may_share_memory(view, views[other]):
+                if may_overlap(view, views[other]):
                     raise say.torch_output_shares_memory(name=name, other=other)
             views[name] = view
-        self.kernel(*[views[name] for name in self._parameters])
+        self._call(self.kernel, views)
         return tuple(outputs)
 
     def run_gradient(self, inputs, outputs, gradients, needed):
         """The gradients of the inputs for those of the outputs; None for inputs without one.
 
         needed: for each input, whether it has one."""
-        import numpy as np
-
         views, found = {}, []
         for name, value, is_needed in zip(self._inputs, inputs, needed):
             found.append(value.detach().clone().fill_(0) if is_needed else None)
             if name in self._arrays:
                 view = _view(value, name, found[-1])
-                if any(np.may_share_memory(view, views[n]) for n in self._arrays & set(views)):
+                if any(may_overlap(view, views[n]) for n in self._arrays & set(views)):
                     view = _view(value.detach().clone(), name, found[-1])
                 value = view
             views[name] = value
@@ -166,17 +163,22 @@ class _Call:
             # The kernel's gradient clears that of the output, which PyTorch may share.
             own = gradient.clone().contiguous() if value.is_floating_point() else None
             views[name] = _view(value, name, own)
-        self.kernel.grad(*[views[name] for name in self._parameters])
+        self._call(self.kernel.grad, views)
         return tuple(found)
+
+    def _call(self, kernel, views):
+        values = [views[name] for name in self._parameters]
+        kernel(*values)
+        release(values)
 
 
 def _view(tensor, name, gradient=None):
-    """A NumPy array over a tensor's memory, with a gradient, for the parameter `name`."""
+    """What stands for a tensor, with a gradient, as the parameter `name`; see array_view."""
     tensor = tensor.detach()
     if gradient is not None:
         tensor.requires_grad = True
         tensor.grad = gradient
-    return numpy_view(tensor, name)
+    return array_view(tensor, name)
 
 
 __all__ = ["torch_function"]

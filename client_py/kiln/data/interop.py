@@ -1,6 +1,7 @@
 """Shares memory with arrays of other libraries: DLPack and `__cuda_array_interface__` in both
 directions, and torch tensors."""
 
+import math
 import sys
 
 from .. import _native, runtime
@@ -56,6 +57,12 @@ class DeviceArray(_native.FieldBase):
         self._bind(storage)
         self.shape = tuple(storage.shape)
         self.dtype = by_scalar(storage.scalar).numpy_name
+
+    def extent(self):
+        """The addresses of its memory: the first one, and the one behind the last."""
+        scalar = by_scalar(self._storage.scalar)
+        begin = self._storage.bases[0]
+        return begin, begin + math.prod(self.shape) * max(scalar.bits // 8, 1)
 
     @property
     def grad(self):
@@ -116,10 +123,37 @@ def current_stream(value):
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return torch.cuda.current_stream(value.device).cuda_stream
-    if hasattr(value, "__dlpack__"):
+    if not hasattr(type(value), "__cuda_array_interface__") and hasattr(value, "__dlpack__"):
         return 0
-    stream = value.__cuda_array_interface__.get("stream")
+    stream = value.__cuda_array_interface__.get("stream")  # of CuPy's arrays, their current one
     return 0 if stream in (None, _DEFAULT_STREAM) else stream
+
+
+def release(values):
+    """Makes the streams of the DeviceArrays among the values wait for the kernels so far."""
+    for value in values:
+        if type(value) is DeviceArray and value.stream != _native.stream():
+            _native.release_to(value.stream)
+
+
+def may_overlap(one, other):
+    """Whether two arrays of array_view may share memory."""
+    if isinstance(one, DeviceArray) and isinstance(other, DeviceArray):
+        (a, a_end), (b, b_end) = one.extent(), other.extent()
+        return a < b_end and b < a_end
+    if isinstance(one, DeviceArray) or isinstance(other, DeviceArray):
+        return False
+    import numpy as np
+
+    return np.may_share_memory(one, other)
+
+
+def make_read_only(view):
+    """Makes kernels that write to an array of array_view raise."""
+    if isinstance(view, DeviceArray):
+        view._storage.is_writable = False
+    else:
+        view.flags.writeable = False
 
 
 def numpy_view(value, name):
