@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tools" / "gpu"))
 import sanitizer  # noqa: E402
 
 PARTS = ["conformance", "benchmarks"]
-MACHINE_PARTS = ["interop", "sanitizer"]
+MACHINE_PARTS = ["interop", "libraries", "sanitizer"]
 SECTIONS = ["arithmetic", "tasks", "snodes/loops"]
 GLIBC = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"]
 
@@ -132,11 +132,13 @@ def test_parts_for_the_machines_own_python(packed, tmp_path):
         "PYTHONPATH": str(tmp_path / "modules"),
     }
     command = [tmp_path / "gpu" / "run", "--out", tmp_path, "--jobs", "2"]
-    command += ["--only", *MACHINE_PARTS, "--sections", "tasks"]
+    command += ["--only", *MACHINE_PARTS, "--sections", "tasks", "--small"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     results = json.loads((tmp_path / "results.json").read_text())
     wanted = {"name": "PyTorch", "passed": None, "why": "it is not here"}
     assert results["interop"] == {"rows": [wanted]}, done.stderr
+    assert len(results["libraries"]["kiln"]["rows"]) > 10
+    assert "it is not here" in results["libraries"]["torch"]["error"]
     rows = results["sanitizer"]
     assert {(row["tool"], row["section"]): row["errors"] for row in rows} == {
         (tool, section): 2 * (tool == "memcheck")

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Measures kernels on a CUDA device: one JSON line each.
 
-    benchmarks.py [--small] [--taichi]
+    benchmarks.py [--small] [--taichi] [--only GROUP...]
 
 --small: few elements, to fill a cache or to try the program. Extents are arguments or of arrays
 wherever the loop allows it, so that both forms use the same machine code. --taichi: runs the same
-program under Taichi. GB/s counts each byte that must be read or written once. peers.cu has rows of
-the same names.
+program under Taichi. GB/s counts each byte that must be read or written once. peers.cu and
+libraries.py have rows of the same names.
 """
 
 import argparse
@@ -22,6 +22,7 @@ if "--taichi" in sys.argv:
 else:
     import kiln as ti
 
+GROUPS = ("bandwidths", "arithmetic", "particles", "sparse_loops", "launches")
 start = time.perf_counter()
 ti.init(arch=ti.cuda)
 started = time.perf_counter() - start
@@ -172,12 +173,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--taichi", action="store_true")
+    parser.add_argument("--only", choices=GROUPS, nargs="*", default=GROUPS)
     options = parser.parse_args()
     start = time.perf_counter()
     total(ti.ndarray(ti.f32, shape=16))
     ti.sync()
     tell("start", init_ms=started * 1e3, first_kernel_ms=(time.perf_counter() - start) * 1e3)
-    for measure in (bandwidths, arithmetic, particles, sparse_loops, launches):
+    for measure in (globals()[group] for group in options.only):
         try:
             measure(options.small)
         except Exception as error:  # the other rows are worth having

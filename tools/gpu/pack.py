@@ -13,8 +13,8 @@ compiles. With nvcc, the benchmarks have peers.cu beside them. --small: benchmar
 alone, to try the program.
 
 --python: adds Kiln's native modules for the machine's own python3, under which run.py's parts
-`interop` and `sanitizer` run. FOLDER holds its headers: in usr/include those of one python3.N and
-of a pybind11 that supports it, as `mmdebstrap --variant=extract
+`interop`, `libraries` and `sanitizer` run. FOLDER holds its headers: in usr/include those of one
+python3.N and of a pybind11 that supports it, as `mmdebstrap --variant=extract
 --include=libpython3-dev,pybind11-dev SUITE FOLDER` unpacks them; or FOLDER is such a Python itself.
 With these parts alone the bundle contains no Python, and is small. Afterwards the checkout's own
 modules are built again.
@@ -145,7 +145,7 @@ def fill_cache(home, sections, options):
                     print(command, flush=True)
         if "interop" in options.only:
             run_program(["tools/gpu/interop.py", "--stand-in"])
-        if "benchmarks" in options.only or "sanitizer" in options.only:
+        if {"benchmarks", "libraries", "sanitizer"} & set(options.only):
             run_program(["tools/gpu/benchmarks.py", "--small"])
             if "benchmarks" in options.only and not options.small:  # extents of fields are in keys
                 everything["KILN_FAKE_CUDA"] = "no_kernels"
@@ -173,8 +173,8 @@ def copy_kiln(tree, home):
         ignore=shutil.ignore_patterns("__pycache__", "corpus", "kept*", "*.cc", "*_test.py"),
     )
     (tree / "tools" / "gpu").mkdir(parents=True)
-    for name in ("run.py", "benchmarks.py", "interop.py", "sanitizer.py"):
-        shutil.copy(ROOT / "tools" / "gpu" / name, tree / "tools" / "gpu")
+    for name in ("run", "benchmarks", "interop", "libraries", "sanitizer"):
+        shutil.copy(ROOT / "tools" / "gpu" / f"{name}.py", tree / "tools" / "gpu")
     # What remains of the home is the cache; the rest is the daemon's.
     for file in home.iterdir():
         if file.name not in ("cache", "warm"):

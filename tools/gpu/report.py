@@ -40,6 +40,7 @@ def main():
     show_checks(results.get("interop", {}))
     show_sanitizer(results.get("sanitizer", []))
     show_benchmarks(results.get("benchmarks", {}))
+    show_benchmarks(results.get("libraries", {}))
     if options.keep:
         gpu = re.sub(r"\W+", "-", machine["gpu"].split(",")[0]).strip("-").lower()
         kept = ROOT / "docs" / "gpu-results" / f"{machine['date']}-{gpu}.json"

@@ -10,10 +10,11 @@ The parts are, of those in the bundle:
                showed; a kernel that the bundle's cache lacks is a fault, which names it
   fuzz         random programs, compared with what models of them give
   interop      interop.py: Kiln beside PyTorch and CuPy (--long: its long form)
+  libraries    libraries.py: PyTorch, CuPy and Triton beside benchmarks.py
   sanitizer    cases and small benchmarks under NVIDIA's compute-sanitizer: faulty accesses, races
                in shared memory, misused barriers
 
-The last two run under the machine's own python3, the others under the bundle's.
+The last three run under the machine's own python3, the others under the bundle's.
 
 Writes FOLDER/results.json for report.py, also if the time is over before the end.
 
@@ -31,7 +32,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OWN_PARTS = ("benchmarks", "conformance", "fuzz")  # run under the bundle's Python
-MACHINE_PARTS = ("interop", "sanitizer")  # under the machine's
+MACHINE_PARTS = ("interop", "libraries", "sanitizer")  # under the machine's
 PARTS = OWN_PARTS + MACHINE_PARTS
 # Processes with random programs: (program, options, processes).
 FUZZERS = (
@@ -101,6 +102,9 @@ def main():
         write(options.out, results)
     if "interop" in only:
         results["interop"] = interop(machines, options.long, end)
+        write(options.out, results)
+    if "libraries" in only:
+        results["libraries"] = libraries(machines, end, options.small)
         write(options.out, results)
     if "sanitizer" in only:
         chosen = [section for section in sanitizer.SECTIONS if section in sections]
@@ -233,6 +237,21 @@ def interop(environment, long, end):
     """{"rows": the lines of interop.py, "error": why it did not end well}"""
     command = ["python3", str(ROOT / "tools" / "gpu" / "interop.py"), *(["--long"] if long else [])]
     return rows(command, end, environment, statuses=(0, 1))
+
+
+def libraries(environment, end, small):
+    """As `benchmarks`, for those of Kiln with the others' arrays, and for the other libraries."""
+    folder, options = ROOT / "tools" / "gpu", ["--small"] if small else []
+    command = ["python3", str(folder / "benchmarks.py"), "--only", "bandwidths", "launches"]
+    own = rows(command + options, end, environment)
+    found = {
+        name: rows(["python3", str(folder / "libraries.py"), name, *options], end, environment)
+        for name in ("kiln", "torch", "cupy", "triton")
+    }
+    found["kiln"]["rows"] = own["rows"] + found["kiln"]["rows"]
+    if "error" in own:
+        found["kiln"]["error"] = "\n".join([own["error"], found["kiln"].get("error", "")])
+    return found
 
 
 def rows(command, end, environment=None, statuses=(0,)):
