@@ -15,6 +15,8 @@
 
 namespace kiln {
 
+inline constexpr std::string_view kCudaPayloadMagic = "KILNCUDA";
+
 struct CudaPayload {
   std::string_view cubin;  // in the payload that was read; may be empty
   std::string_view ptx;    // likewise, compressed: CudaPtxText has the text

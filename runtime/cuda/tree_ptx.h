@@ -6,8 +6,9 @@
 
 namespace kiln {
 
-extern const char kTreePtx[];  // ends with a zero
-extern const size_t kTreePtxSize;
+// Compressed, as in a CudaPayload.
+extern const char kTreePtx[];
+extern const size_t kTreePtxSize, kTreePtxPlainSize;
 
 }  // namespace kiln
 

@@ -1,7 +1,10 @@
 #include "runtime/cuda/tree_work.h"
 
 #include <algorithm>
+#include <string>
 
+#include "common/artifact/cuda_payload.h"
+#include "common/base/check.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/tree_ptx.h"
 #include "runtime/cuda_abi.h"
@@ -20,9 +23,15 @@ unsigned work_blocks = 1;
 Result<> Load(CudaDevice* device) {
   if (Result<> entered = device->Enter(); !entered.ok()) return entered;
   const Driver& driver = device->driver();
+  CudaPayload payload;
+  payload.ptx = {kTreePtx, kTreePtxSize};
+  payload.ptx_plain_bytes = kTreePtxPlainSize;
+  std::string ptx;
+  const std::string wrong = CudaPtxText(payload, &ptx);
+  KILN_CHECK(wrong.empty()) << "the code for sparse SNodes: " << wrong;
   Module module = nullptr;
   // Never unloaded: the driver ends before static destructors run.
-  Code code = driver.ModuleLoadData(&module, kTreePtx);
+  Code code = driver.ModuleLoadData(&module, ptx.c_str());
   if (code == kSuccess) code = driver.ModuleGetFunction(&work_function, module, "kiln_cuda_tree");
   if (code != kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the code for sparse SNodes");
