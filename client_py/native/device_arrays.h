@@ -5,11 +5,12 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "client_cpp/runtime_status.h"
+#include "client_py/native/active_device.h"
 #include "client_py/native/bound_instance.h"
-#include "runtime/device.h"
+#include "runtime/host_arrays.h"
 
 namespace kiln {
 
@@ -18,36 +19,15 @@ void PointToCopies(const BoundInstance& bound, uint64_t* slots);
 
 class DeviceArrays {
  public:
-  DeviceArrays() = default;
-  ~DeviceArrays();
-  DeviceArrays(const DeviceArrays&) = delete;
-  DeviceArrays& operator=(const DeviceArrays&) = delete;
-
   // Hands over what the host has written to the instance's fields and to ndarrays among `args`.
   // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
   // overlap do so there, too. Needs the GIL, as all do.
   absl::Status Prepare(const BoundInstance& bound, PyObject* const* args, uint64_t* slots);
   // After a launch: waits for it if it may have written to arrays, and copies those back.
-  absl::Status CopyBack();
-  bool empty() const { return arrays_.empty(); }
+  absl::Status CopyBack() { return ToStatus(arrays_.CopyBack()); }
 
  private:
-  struct HostArray {
-    uint8_t* host;
-    uint64_t bytes;
-    int slot;
-    bool is_written;
-    uint8_t* copy;  // the device's address
-  };
-  absl::Status CopyIn(uint64_t* slots);
-
-  Device* device_ = nullptr;
-  std::vector<HostArray> arrays_;
-  struct Scratch {
-    uint8_t* memory;
-    uint64_t bytes;
-  };
-  std::vector<Scratch> scratch_;  // of the copies
+  HostArrays arrays_{&ActiveDevice()};
 };
 
 }  // namespace kiln

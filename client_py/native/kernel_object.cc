@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,18 +166,17 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
       !(CheckApart(self, *bound, args) && AccessWatch::AddLaunch(self, *bound, slots))) {
     return nullptr;
   }
-  const bool on_device = bound->instance->kernel()->is_on_device();
-  DeviceArrays arrays;
-  if (on_device) {
-    const absl::Status prepared = arrays.Prepare(*bound, args, slots);
+  std::optional<DeviceArrays> arrays;
+  if (bound->instance->kernel()->is_on_device()) {
+    const absl::Status prepared = arrays.emplace().Prepare(*bound, args, slots);
     if (!prepared.ok()) {
       PyErr_SetString(PyExc_RuntimeError, std::string(prepared.message()).c_str());
       return nullptr;
     }
   }
   if (!LaunchTimed(self, bound, slots, results)) return nullptr;
-  if (!arrays.empty()) {
-    const absl::Status copied = arrays.CopyBack();
+  if (arrays.has_value()) {
+    const absl::Status copied = arrays->CopyBack();
     if (!copied.ok()) {
       RaiseRuntimeError(self, std::string(copied.message()));
       return nullptr;
