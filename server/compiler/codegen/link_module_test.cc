@@ -257,10 +257,24 @@ TEST(LinkModule, ProgramsLinkObjects) {
   }
 }
 
+// A module of images for CUDA devices, which are in its tables.
+TEST(LinkModule, LinksTablesAlone) {
+  for (const Form form : {proto::LinkRequest::SHARED, proto::LinkRequest::OBJECT}) {
+    proto::LinkRequest request;
+    request.set_tables("what a module without code for CPUs has");
+    request.set_symbol(kSymbol);
+    request.set_form(form);
+    const auto reply = cpu::LinkModule(request);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_NE(reply->file().find(request.tables()), std::string::npos);
+    EXPECT_TRUE(reply->needs().empty());
+  }
+}
+
 TEST(LinkModule, NamesWhatIsWrongWithARequest) {
   proto::LinkRequest request = Request();
   request.clear_objects();
-  EXPECT_EQ(Error(request), "a module without objects");
+  EXPECT_THAT(Error(request), HasSubstr("which no object defines"));
 
   request = Request();
   request.clear_tables();

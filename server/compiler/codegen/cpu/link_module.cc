@@ -70,7 +70,6 @@ absl::Status Define(int object, const std::string& bytes, Definitions* definitio
 }
 
 absl::StatusOr<Definitions> CheckObjects(const proto::LinkRequest& request) {
-  if (request.objects().empty()) return absl::InvalidArgumentError("a module without objects");
   size_t bytes = request.tables().size();
   for (const std::string& object : request.objects()) bytes += object.size();
   if (bytes > kMaxInputBytes) {
