@@ -16,7 +16,14 @@
 namespace kiln {
 namespace {
 
-void ChooseDriver() {
+absl::StatusOr<Device*> Found(const Result<CudaDevice*>& device) {
+  if (!device.ok()) return ToStatus(device.error());
+  return *device;
+}
+
+}  // namespace
+
+void ChooseCudaDriver() {
   static std::once_flag once;
   std::call_once(once, [] {
     const char* given = std::getenv("KILN_CUDA_DRIVER");
@@ -27,21 +34,14 @@ void ChooseDriver() {
   });
 }
 
-absl::StatusOr<Device*> Found(const Result<CudaDevice*>& device) {
-  if (!device.ok()) return ToStatus(device.error());
-  return *device;
-}
-
-}  // namespace
-
 absl::StatusOr<Device*> DeviceFor(Target::Device kind) {
   if (kind != Target::Device::kCuda) return &CpuDevice();
-  ChooseDriver();
+  ChooseCudaDriver();
   return Found(CudaDevice::Get());
 }
 
 absl::StatusOr<Device*> UseCudaDevice(int32_t number) {
-  ChooseDriver();
+  ChooseCudaDriver();
   return Found(CudaDevice::Get(number));
 }
 

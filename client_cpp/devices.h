@@ -18,6 +18,9 @@ namespace kiln {
 // `./kiln build emulator`.
 absl::StatusOr<Device*> DeviceFor(Target::Device kind);
 
+// Has the process use the driver of KILN_CUDA_DRIVER, as the two functions do.
+void ChooseCudaDriver();
+
 // Makes the CUDA device of this number the process's. CUDA_VISIBLE_DEVICES orders the devices, as
 // for all CUDA programs. FailedPrecondition if there is no such device, or the process has used
 // another one. Thread-safe.

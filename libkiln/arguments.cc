@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "libkiln/failure.h"
 #include "libkiln/signature.h"
+#include "runtime/device.h"
 #include "runtime/number_format.h"
 #include "runtime/scalar.h"
 #include "runtime/slot.h"
@@ -15,7 +17,7 @@ namespace {
 
 // DLPack's codes.
 constexpr uint8_t kSignedCode = 0, kUnsignedCode = 1, kFloatCode = 2, kBoolCode = 6;
-constexpr int32_t kCpuDevice = 1;
+constexpr int32_t kCpuDevice = 1, kCudaDevice = 2, kPinnedMemory = 3;
 
 const char* NameOf(uint32_t kind) {
   switch (kind) {
@@ -174,6 +176,15 @@ bool IsContiguous(const kiln_array& array) {
   return true;
 }
 
+kiln_status CheckDevice(const Wanted& wanted, const kiln_array& array) {
+  const int32_t type = array.device_type;
+  if (type == kCpuDevice) return KILN_OK;
+  const std::string got = "an array on device " + std::to_string(type);
+  if (wanted.device == nullptr) return Refuse(wanted, got + "; this module runs on the CPU (1)");
+  if (type == kCudaDevice || type == kPinnedMemory) return KILN_OK;
+  return Refuse(wanted, got + "; this module runs on CUDA (2), and copies arrays of the CPU (1)");
+}
+
 kiln_status PackArray(const Wanted& wanted, const kiln_array* given, uint64_t* slots) {
   if (given == nullptr) return Refuse(wanted, "NULL");
   const kiln_array& array = *given;
@@ -190,10 +201,7 @@ kiln_status PackArray(const Wanted& wanted, const kiln_array* given, uint64_t* s
                                 std::to_string(array.lanes) + " lanes)");
     }
   }
-  if (array.device_type != kCpuDevice) {
-    return Refuse(wanted, "an array on device " + std::to_string(array.device_type) +
-                              "; this module runs on the CPU (1)");
-  }
+  if (const kiln_status usable = CheckDevice(wanted, array); usable != KILN_OK) return usable;
   const size_t axes = wanted.rank + wanted.value.shape.size();
   if (array.ndim < 0 || static_cast<size_t>(array.ndim) != axes) {
     return Refuse(wanted, "an array of " + std::to_string(array.ndim) + " axes");
@@ -214,6 +222,11 @@ kiln_status PackArray(const Wanted& wanted, const kiln_array* given, uint64_t* s
   const uint64_t address = reinterpret_cast<uint64_t>(array.data) + array.byte_offset;
   if (array.data == nullptr && count != 0) return Refuse(wanted, "an array without data");
   if (address % facts.bytes != 0) return Refuse(wanted, "an array at a misaligned address");
+  if (array.device_type == kCudaDevice) {
+    const Result<std::unique_ptr<Buffer>> found = wanted.device->Borrow(
+        reinterpret_cast<uint8_t*>(address), count * facts.bytes, /*has_mirror=*/false);
+    if (!found.ok()) return Refuse(wanted, "an array that it cannot use: " + found.error().text);
+  }
   slots[0] = address;
   for (uint32_t i = 0; i < wanted.rank; ++i) slots[1 + i] = static_cast<uint64_t>(array.shape[i]);
   return KILN_OK;

@@ -17,13 +17,15 @@ struct Wanted {
   bool is_array;
   const ValueShape& value;
   uint32_t rank;
+  Device* device;  // on which the kernel runs; null: the CPU
 };
 
-inline Wanted WantedBy(const ModuleKernel& kernel, const ModuleParam& param) {
-  return {"kernel", kernel.name, param.name, param.is_array, param.value, param.rank};
+inline Wanted WantedBy(const ModuleKernel& kernel, const ModuleParam& param, Device* device) {
+  return {"kernel", kernel.name, param.name, param.is_array, param.value, param.rank, device};
 }
 
-// Fills in the argument's slots: one for each number, or an array's address and extents. Converts
+// Fills in the argument's slots: one for each number, or an array's address and extents (of the
+// host's memory, too, where kernels run on another device). Converts
 // nothing silently: KILN_INVALID_ARGUMENT names the parameter, what it takes and what it got.
 kiln_status PackArg(const Wanted& wanted, const kiln_arg& arg, uint64_t* slots);
 

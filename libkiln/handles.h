@@ -46,8 +46,10 @@ struct kiln_context {
   kiln_context_options options{};
   kiln_executor host{};  // what options.executor points to
   std::unique_ptr<kiln::Executor> executor;
-  kiln::ThreadPool* pool = nullptr;  // `executor`, if its threads are the context's
-  std::atomic<int64_t> objects{0};   // modules and worlds
+  kiln::ThreadPool* pool = nullptr;          // `executor`, if its threads are the context's
+  kiln::DeviceWish device;                   // of its modules
+  std::atomic<int64_t> objects{0};           // modules and worlds
+  std::atomic<kiln::Device*> used{nullptr};  // on which a module of it has run; null: only the CPU
 
   void Log(const std::string& text) const {
     if (options.log != nullptr) options.log(options.log_self, text.c_str());

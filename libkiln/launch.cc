@@ -6,6 +6,7 @@
 #include "libkiln/arguments.h"
 #include "libkiln/failure.h"
 #include "libkiln/handles.h"
+#include "runtime/host_arrays.h"
 #include "runtime/module/reports.h"
 #include "runtime/number_format.h"
 #include "runtime/scalar.h"
@@ -53,16 +54,33 @@ kiln_status CheckWorld(const kiln_kernel& kernel, const kiln_world* world) {
                                          world->module->name + "'");
 }
 
+uint64_t BytesOf(const ModuleParam& array, const uint64_t* slots) {
+  uint64_t bytes = ScalarBytesOf(array.value.scalar) * uint64_t{array.value.count};
+  for (uint32_t axis = 0; axis < array.rank; ++axis) bytes *= slots[array.first_slot + 1 + axis];
+  return bytes;
+}
+
+// Adds a launch's arrays that are not in memory of the kernel's device, which it has.
+void AddHostArrays(const kiln_kernel& kernel, uint64_t* slots, HostArrays* arrays) {
+  Device* const device = kernel.module->module->device();
+  for (const ModuleParam& param : kernel.of().params) {
+    if (!param.is_array) continue;
+    uint64_t* const slot = slots + param.first_slot;
+    auto* const at = reinterpret_cast<uint8_t*>(*slot);
+    const uint64_t bytes = BytesOf(param, slots);
+    if (bytes == 0 || device->Borrow(at, bytes, /*has_mirror=*/false).ok()) continue;
+    arrays->Add(at, bytes, slot, param.writes);
+  }
+}
+
 // The compiler takes a write to an array for no write to a field, and in derivatives for none to
 // another array. Where memory is shared, results would be wrong without a word.
 kiln_status CheckApart(const kiln_kernel& kernel, const kiln_world* world, const uint64_t* slots) {
   const ModuleKernel& of = kernel.of();
   if (!of.has_arrays || (!of.has_data && !of.is_apart)) return KILN_OK;
   const auto range = [&](const ModuleParam& param) {
-    const uint64_t* at = slots + param.first_slot;
-    uint64_t bytes = ScalarBytesOf(param.value.scalar) * uint64_t{param.value.count};
-    for (uint32_t axis = 0; axis < param.rank; ++axis) bytes *= at[1 + axis];
-    return World::Range{at[0], at[0] + bytes, param.writes};
+    const uint64_t begin = slots[param.first_slot];
+    return World::Range{begin, begin + BytesOf(param, slots), param.writes};
   };
   const auto collide = [](const World::Range& a, const World::Range& b) {
     return (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
@@ -88,12 +106,16 @@ kiln_status CheckApart(const kiln_kernel& kernel, const kiln_world* world, const
   return KILN_OK;
 }
 
-// Requires: a checked world, and filled slots of the parameters.
-kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, uint64_t* results,
-                const kiln_launch_options& options) {
+// Requires: a checked world, and filled slots of the parameters, for the kernel's device.
+kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots,
+                     uint64_t* results, const kiln_launch_options& options) {
   const ModuleKernel& of = kernel.of();
   const kiln_context& context = *kernel.module->context;
-  if (world != nullptr) world->world->Bind(kernel.number, slots);
+  if (world != nullptr) {
+    world->world->Bind(kernel.number, slots);
+    const Result<> done = world->world->HandOver(kernel.number);
+    if (!done.ok()) return Fail(done.error());
+  }
   LaunchOptions launch;
   launch.executor = context.executor.get();
   launch.max_threads = static_cast<int>(options.max_threads != 0 ? options.max_threads
@@ -113,6 +135,29 @@ kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, u
   reports.StopWith(options.stop);
   if (of.code->Launch(slots, results, launch)) return KILN_OK;
   return Fail(KILN_ABORTED, "kernel '" + of.name + "': " + reports.failure());
+}
+
+// Runs `launch` between the copies of host arrays to the device and back. What a launch that fails
+// has written stays, as on the CPU.
+template <typename Launch>
+kiln_status WithCopies(HostArrays* arrays, const Launch& launch) {
+  if (const Result<> copied = arrays->CopyIn(); !copied.ok()) return Fail(copied.error());
+  const kiln_status done = launch();
+  const Result<> copied = arrays->CopyBack();
+  if (done != KILN_OK) return done;
+  return copied.ok() ? KILN_OK : Fail(copied.error());
+}
+
+// The same as RunThere, with slots of the parameters that may have addresses of the host.
+kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, uint64_t* results,
+                const kiln_launch_options& options) {
+  Device* const device = kernel.module->module->device();
+  if (device == nullptr || !kernel.of().has_arrays) {
+    return RunThere(kernel, world, slots, results, options);
+  }
+  HostArrays arrays(device);
+  AddHostArrays(kernel, slots, &arrays);
+  return WithCopies(&arrays, [&] { return RunThere(kernel, world, slots, results, options); });
 }
 
 }  // namespace
@@ -147,8 +192,9 @@ kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln
     kiln::capi::Slots slots(info.arguments.size());
     for (size_t i = 0; i < count; ++i) {
       const kiln::ModuleParam& param = of.params[i];
-      const kiln_status packed = kiln::capi::PackArg(kiln::capi::WantedBy(of, param), args[i],
-                                                     slots.data() + param.first_slot);
+      const kiln_status packed =
+          kiln::capi::PackArg(kiln::capi::WantedBy(of, param, kernel->module->module->device()),
+                              args[i], slots.data() + param.first_slot);
       if (packed != KILN_OK) return packed;
     }
     if (const kiln_status apart = kiln::capi::CheckApart(*kernel, world, slots.data());
@@ -213,7 +259,8 @@ class GraphRun {
           continue;
         }
         const ModuleGraph::Arg& arg = of.args[launch.args[p]];
-        const Wanted wanted{"graph", of.name, arg.name, param.is_array, param.value, param.rank};
+        const Wanted wanted{"graph",     of.name,    arg.name, param.is_array,
+                            param.value, param.rank, device()};
         const kiln_status packed =
             PackArg(wanted, *given[launch.args[p]], slots + param.first_slot);
         if (packed != KILN_OK) return packed;
@@ -226,16 +273,15 @@ class GraphRun {
   }
 
   kiln_status Launch(kiln_world* world, const kiln_launch_options& options) {
+    if (device() == nullptr) return LaunchAll(world, options);
+    HostArrays arrays(device());
     uint64_t* slots = slots_.data();
     for (const ModuleGraph::Launch& launch : graph_.of().launches) {
       const kiln_kernel& kernel = KernelOf(graph_, launch);
-      const KernelInfo& info = kernel.of().code->info();
-      Slots results(info.results.size());
-      const kiln_status done = Run(kernel, world, slots, results.data(), options);
-      if (done != KILN_OK) return done;
-      slots += info.arguments.size();
+      AddHostArrays(kernel, slots, &arrays);
+      slots += kernel.of().code->info().arguments.size();
     }
-    return KILN_OK;
+    return WithCopies(&arrays, [&] { return LaunchAll(world, options); });
   }
 
   static const kiln_kernel& KernelOf(const kiln_graph& graph, const ModuleGraph::Launch& launch) {
@@ -243,6 +289,22 @@ class GraphRun {
   }
 
  private:
+  Device* device() const { return graph_.module->module->device(); }
+
+  // Requires: slots for the kernels' device.
+  kiln_status LaunchAll(kiln_world* world, const kiln_launch_options& options) {
+    uint64_t* slots = slots_.data();
+    for (const ModuleGraph::Launch& launch : graph_.of().launches) {
+      const kiln_kernel& kernel = KernelOf(graph_, launch);
+      const KernelInfo& info = kernel.of().code->info();
+      Slots results(info.results.size());
+      const kiln_status done = RunThere(kernel, world, slots, results.data(), options);
+      if (done != KILN_OK) return done;
+      slots += info.arguments.size();
+    }
+    return KILN_OK;
+  }
+
   const kiln_graph& graph_;
   Slots slots_;
 };

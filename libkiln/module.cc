@@ -51,8 +51,10 @@ kiln_status OpenWith(const char* function, kiln_context* context, const kiln_ope
       made->graphs.push_back({made.get(), static_cast<int>(i)});
     }
     context->objects.fetch_add(1);
+    if (kiln::Device* device = made->module->device(); device != nullptr) context->used = device;
+    const std::string& why_on_cpu = made->module->why_on_cpu();
     context->Log("module '" + made->name + "': " + std::to_string(kernels) + " kernels for " +
-                 made->target);
+                 made->target + (why_on_cpu.empty() ? "" : " (not on CUDA: " + why_on_cpu + ")"));
     *out = made.release();
     return KILN_OK;
   });
@@ -81,7 +83,7 @@ kiln_status kiln_module_open(kiln_context* context, const char* path,
                              const kiln_open_options* options, kiln_module** module) {
   return OpenWith("kiln_module_open", context, options, module, [&]() -> Opened {
     if (path == nullptr) return kiln::Error{kiln::ErrorCode::kInvalidArgument, "'path' is NULL"};
-    return kiln::Module::Open(path);
+    return kiln::Module::Open(path, context->device);
   });
 }
 
@@ -89,7 +91,7 @@ kiln_status kiln_module_open_bytes(kiln_context* context, const void* bytes, siz
                                    const kiln_open_options* options, kiln_module** module) {
   return OpenWith("kiln_module_open_bytes", context, options, module, [&]() -> Opened {
     if (bytes == nullptr) return kiln::Error{kiln::ErrorCode::kInvalidArgument, "'bytes' is NULL"};
-    return kiln::Module::FromBytes(static_cast<const uint8_t*>(bytes), count);
+    return kiln::Module::FromBytes(static_cast<const uint8_t*>(bytes), count, context->device);
   });
 }
 
@@ -99,7 +101,7 @@ kiln_status kiln_module_open_linked(kiln_context* context, const void* symbol,
     if (symbol == nullptr) {
       return kiln::Error{kiln::ErrorCode::kInvalidArgument, "'symbol' is NULL"};
     }
-    return kiln::Module::Linked(symbol);
+    return kiln::Module::Linked(symbol, context->device);
   });
 }
 

@@ -50,6 +50,8 @@ absl::Status AddNamed(absl::string_view what, Thing thing, std::map<std::string,
   return absl::OkStatus();
 }
 
+bool IsForCuda(const ExportedCode& code) { return code.info.target().has_cuda(); }
+
 bool SameSlots(const proto::ArtifactInfo& a, const proto::ArtifactInfo& b) {
   const auto same = [](const proto::ArgumentSlot& x, const proto::ArgumentSlot& y) {
     return x.kind() == y.kind() && x.param() == y.param() && x.element() == y.element() &&
@@ -115,8 +117,9 @@ class ModuleWriter::Tables {
     header.magic = module::kMagic;
     header.major = module::kMajor;
     header.minor = module::kMinor;
-    header.module_abi = module::kModuleAbi;
+    header.module_abi = lacks_cpu_code_ ? module::kModuleAbi : module::kModuleAbiWithCpuCode;
     header.tree_abi = of_.trees_.empty() ? 0 : module::kTreeAbi;
+    header.cuda_abi = Count<module::Image>() > 0 ? module::kCudaAbi : 0;
     header.name = Put(of_.name_);
     const Digest digest = Sha256Of(signatures_);
     std::memcpy(header.signatures, digest.bytes.data(), sizeof header.signatures);
@@ -233,7 +236,6 @@ class ModuleWriter::Tables {
       return absl::InvalidArgumentError(
           absl::StrCat("kernel '", kernel.name, "' has code for no target"));
     }
-    const proto::ArtifactInfo& info = kernel.code[0].info;
     module::Kernel record{};
     record.name = Put(kernel.name);
     Sign("kernel ", kernel.name);
@@ -241,14 +243,18 @@ class ModuleWriter::Tables {
     AddResults(kernel, &record);
     Sign("\n");
     AddVariants(kernel, &record);
+    AddImages(kernel, &record);
     RETURN_IF_ERROR(AddTexts(kernel, &record));
-    record.temporary_bytes = info.temporary_bytes();
-    record.flags = (info.draws() ? module::Kernel::kDraws : 0) |
-                   (info.has_effects() ? module::Kernel::kPrints : 0) |
-                   (info.can_fail() ? module::Kernel::kCanFail : 0) |
-                   (kernel.unit.kernel().autodiff_size() > 0 ? module::Kernel::kApart : 0);
+    if (kernel.unit.kernel().autodiff_size() > 0) record.flags |= module::Kernel::kApart;
     Add(record);
     return absl::OkStatus();
+  }
+
+  static uint32_t FlagsOf(const proto::ArtifactInfo& info) {
+    return (info.draws() ? module::Kernel::kDraws : 0) |
+           (info.has_effects() ? module::Kernel::kPrints : 0) |
+           (info.can_fail() ? module::Kernel::kCanFail : 0) |
+           (info.tapes() ? module::Kernel::kTapes : 0);
   }
 
   static bool Writes(const ExportedKernel& kernel, uint32_t param) {
@@ -361,6 +367,9 @@ class ModuleWriter::Tables {
     // Two kernels with the same unit share its object.
     const uint32_t first = Count<module::Variant>();
     for (const ExportedCode& code : kernel.code) {
+      if (IsForCuda(code)) continue;
+      record->temporary_bytes = code.info.temporary_bytes();
+      record->flags = FlagsOf(code.info);
       const bool is_new = std::none_of(objects_.begin(), objects_.end(),
                                        [&](const std::string* o) { return *o == code.object; });
       if (is_new) objects_.push_back(&code.object);
@@ -377,6 +386,46 @@ class ModuleWriter::Tables {
       Add(module::Variant{TargetOf(code.info.target()).level(), 0, Since<module::Task>(tasks)});
     }
     record->variants = Since<module::Variant>(first);
+    lacks_cpu_code_ |= record->variants.count == 0;
+  }
+
+  void AddImages(const ExportedKernel& kernel, module::Kernel* record) {
+    const uint32_t first = Count<module::Image>();
+    for (const ExportedCode& code : kernel.code) {
+      if (!IsForCuda(code)) continue;
+      const Target target = TargetOf(code.info.target());
+      module::Image made{};
+      made.arch = target.level();
+      made.flags = target.ptx_only() ? module::Image::kPtxOnly : 0;
+      made.kernel_flags = FlagsOf(code.info);
+      made.temporary_bytes = code.info.temporary_bytes();
+      const uint32_t tasks = Count<module::ImageTask>();
+      for (const proto::Task& task : code.info.tasks()) AddImageTask(task);
+      made.tasks = Since<module::ImageTask>(tasks);
+      made.payload = tables_.PutImage(code.object);
+      Add(made);
+    }
+    record->images = Since<module::Image>(first);
+  }
+
+  void AddImageTask(const proto::Task& task) {
+    module::ImageTask made{};
+    made.kind = static_cast<uint32_t>(task.kind());
+    made.flags = (task.constant_bounds() ? module::ImageTask::kConstantBounds : 0) |
+                 (task.slices() ? module::ImageTask::kSlices : 0) |
+                 (task.joined() ? module::ImageTask::kJoined : 0);
+    made.symbol = Put(task.symbol());
+    made.begin = task.begin();
+    made.end = task.end();
+    made.tree = task.tree();
+    made.node = task.node();
+    made.iterations = task.iterations();
+    made.block_dim = task.block_dim();
+    made.items_per_thread = task.items_per_thread();
+    made.waves = task.resident() ? 1 : 0;
+    made.length_factor = task.length_factor();
+    made.length_slots = PutNumbers(task.length_slots());
+    Add(made);
   }
 
   void AddTask(const proto::Task& task) {
@@ -480,6 +529,7 @@ class ModuleWriter::Tables {
   std::vector<const std::string*> objects_;
   std::vector<Fixup> fixups_;
   std::map<std::string, std::string> needs_;
+  bool lacks_cpu_code_ = false;  // a kernel does
 };
 
 absl::StatusOr<proto::LinkRequest> ModuleWriter::Link(proto::LinkRequest::Form form) const {

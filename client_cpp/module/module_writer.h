@@ -74,7 +74,7 @@ struct ExportedKernel {
   std::vector<bool> writes;     // by parameter of the unit's kernel
   proto::CompileUnit unit;
   proto::SourceMap source_map;
-  std::vector<ExportedCode> code;  // by level, least first
+  std::vector<ExportedCode> code;  // by target, of each kind the least first
 };
 
 struct ExportedField {

@@ -26,6 +26,17 @@ module::Span RecordTables::PutNumbers(const std::vector<uint64_t>& numbers) {
   return span;
 }
 
+module::Span RecordTables::PutImage(absl::string_view payload) {
+  const auto [at, is_new] = images_.emplace(std::string(payload), module::Span{});
+  if (!is_new) return at->second;
+  Table& table = tables_[module::TableKind::kImageBytes];
+  table.stride = 1;
+  at->second = {table.count, static_cast<uint32_t>(payload.size())};
+  table.bytes.append(payload.data(), payload.size());
+  table.count += at->second.count;
+  return at->second;
+}
+
 std::string RecordTables::Bytes(module::Header header) {
   constexpr uint32_t kAlignment = 8;
   uint32_t next = sizeof header + static_cast<uint32_t>(tables_.size() * sizeof(module::Table));

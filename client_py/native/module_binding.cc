@@ -4,12 +4,15 @@
 #include <pybind11/stl.h>
 
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client_cpp/devices.h"
 #include "client_py/native/field_object.h"
+#include "client_py/native/status_error.h"
 #include "client_py/native/storage_object.h"
 #include "kiln/kiln.h"
 #include "libkiln/signature.h"
@@ -31,13 +34,18 @@ void Check(kiln_status status) {
   throw py::error_already_set();
 }
 
-// The context of all modules of this process.
-kiln_context* Context() {
-  static kiln_context* const context = [] {
-    kiln_context* made = nullptr;
-    Check(kiln_context_new(nullptr, &made));
-    return made;
-  }();
+// The context of all modules of this process that run on a device: "best", "cpu" or "cuda".
+kiln_context* ContextOf(const std::string& device) {
+  static auto* const contexts = new std::map<std::string, kiln_context*>;
+  kiln_context*& context = (*contexts)[device];
+  if (context != nullptr) return context;
+  const std::map<std::string, uint32_t> kinds = {
+      {"best", KILN_DEVICE_BEST}, {"cpu", KILN_DEVICE_CPU}, {"cuda", KILN_DEVICE_CUDA}};
+  kiln_context_options options{};
+  options.size = sizeof options;
+  options.device = kinds.at(device);
+  ChooseCudaDriver();
+  Check(kiln_context_new(&options, &context));
   return context;
 }
 
@@ -52,17 +60,32 @@ struct LoadedWorld {
   kiln_world* world = nullptr;
 };
 
-std::shared_ptr<LoadedModule> Open(const std::string& path) {
+// Calls `open` without the interpreter's lock: a CUDA device takes long to start.
+template <typename Open>
+std::shared_ptr<LoadedModule> OpenWith(const Open& open) {
   auto made = std::make_shared<LoadedModule>();
-  Check(kiln_module_open(Context(), path.c_str(), nullptr, &made->module));
+  kiln_status status;
+  {
+    py::gil_scoped_release release;
+    status = open(&made->module);
+  }
+  Check(status);
   return made;
 }
 
-std::shared_ptr<LoadedModule> OpenBytes(const py::bytes& bytes) {
-  auto made = std::make_shared<LoadedModule>();
+std::shared_ptr<LoadedModule> Open(const std::string& path, const std::string& device) {
+  kiln_context* const context = ContextOf(device);
+  return OpenWith([&](kiln_module** module) {
+    return kiln_module_open(context, path.c_str(), nullptr, module);
+  });
+}
+
+std::shared_ptr<LoadedModule> OpenBytes(const py::bytes& bytes, const std::string& device) {
+  kiln_context* const context = ContextOf(device);
   const std::string_view data = bytes;
-  Check(kiln_module_open_bytes(Context(), data.data(), data.size(), nullptr, &made->module));
-  return made;
+  return OpenWith([&](kiln_module** module) {
+    return kiln_module_open_bytes(context, data.data(), data.size(), nullptr, module);
+  });
 }
 
 std::shared_ptr<LoadedWorld> MakeWorld(const std::shared_ptr<LoadedModule>& of, uint64_t seed) {
@@ -139,9 +162,11 @@ void PackArray(py::handle value, bool writes, Packed* packed) {
     packed->shape = storage->full_shape;
     packed->array = kiln_array_of(reinterpret_cast<void*>(storage->bases.at(0)),
                                   storage->access.scalar(), 0, nullptr);
-    // The library refuses arrays that are not on the CPU.
     constexpr int32_t kCuda = 2;
-    if (storage->memory->is_mirrored()) packed->array.device_type = kCuda;
+    if (storage->memory->is_mirrored()) {
+      packed->array.device_type = kCuda;
+      RaiseIfError(storage->memory->HandOver());
+    }
   } else if (PyObject_CheckBuffer(value.ptr()) != 0) {
     PackBuffer(value, writes, packed);
   } else {
@@ -417,6 +442,7 @@ py::dict Describe(const std::string& path) {
   made["format"] = std::to_string(header.major) + "." + std::to_string(header.minor);
   made["module_abi"] = header.module_abi;
   made["tree_abi"] = header.tree_abi;
+  made["cuda_abi"] = header.cuda_abi;
   made["bytes"] = file->bytes();
   made["targets"] = targets;
   made["kernels"] = kernels;
@@ -465,8 +491,8 @@ void BindModule(py::module_& m) {
   m.def("module_types", &TypesOf, py::arg("path"));
   m.def("describe_module", &Describe, py::arg("path"));
   py::class_<LoadedModule, std::shared_ptr<LoadedModule>>(m, "LoadedModule")
-      .def(py::init(&OpenBytes), py::arg("bytes"))
-      .def(py::init(&Open), py::arg("path"))
+      .def(py::init(&OpenBytes), py::arg("bytes"), py::arg("device"))
+      .def(py::init(&Open), py::arg("path"), py::arg("device"))
       .def_property_readonly("name",
                              [](const LoadedModule& of) { return kiln_module_name(of.module); })
       .def_property_readonly("target",

@@ -139,27 +139,34 @@ class Exporter {
     kernel.writes = unit.writes;
     kernel.unit = unit.unit;
     kernel.source_map = unit.source_map;
-    kernel.unit.mutable_options()->set_relocatable(true);
     for (std::string& file : *kernel.source_map.mutable_files()) {
       file.erase(0, file.rfind('/') + 1);  // no module depends on where its program was
     }
     pending_.push_back(std::move(kernel));
   }
 
-  // Compiles all kernels that were added since the last call, for each of `targets`, least first.
-  // CompileFailed, and the name of the kernel in `failed`, if the compiler finds errors.
+  // Compiles all kernels that were added since the last call, for each of `targets`. CompileFailed,
+  // and the name of the kernel in `failed`, if the compiler finds errors.
   void Compile(Session& session, const std::vector<std::string>& targets, uint32_t glibc) {
     std::vector<Target> parsed;
     for (const std::string& text : targets) {
       const std::optional<Target> target = Target::Parse(text);
-      if (!target.has_value() || target->device() != Target::Device::kCpu) {
-        throw py::value_error("target '" + text + "': one of " + CompiledTargetTexts() +
-                              " expected");
+      const auto is_one_of = [&](const std::vector<Target>& all) {
+        return target.has_value() && std::find(all.begin(), all.end(), *target) != all.end();
+      };
+      if (!is_one_of(CompiledTargets()) && !is_one_of(CompiledCudaTargets())) {
+        throw py::value_error("target '" + text + "': one of " + CompiledTargetTexts() + ", " +
+                              CompiledCudaTargetTexts() + " expected");
       }
       parsed.push_back(*target);
     }
-    std::sort(parsed.begin(), parsed.end(),
-              [](Target a, Target b) { return a.level() < b.level(); });
+    // Processors first, and the least first of each kind.
+    const auto rank = [](Target target) {
+      return std::tuple(target.device() == Target::Device::kCuda, target.ptx_only(),
+                        target.level());
+    };
+    std::sort(parsed.begin(), parsed.end(), [&](Target a, Target b) { return rank(a) < rank(b); });
+    parsed.erase(std::unique(parsed.begin(), parsed.end()), parsed.end());
     for (ExportedKernel& kernel : pending_) kernel.code.resize(parsed.size());
     const std::optional<Failure> failure = [&] {
       py::gil_scoped_release release;
@@ -267,7 +274,11 @@ class Exporter {
     const size_t level = job % targets.size();
     proto::CompileUnit unit = kernel.unit;
     SetTarget(targets[level], unit.mutable_target());
-    unit.mutable_target()->set_glibc(glibc);
+    // An image is what programs with arch=cuda use, too.
+    if (targets[level].device() == Target::Device::kCpu) {
+      unit.mutable_options()->set_relocatable(true);
+      unit.mutable_target()->set_glibc(glibc);
+    }
     Failure failure{kernel.name, {}, {}};
     absl::StatusOr<EntryOutcome> outcome = session.FetchEntry(std::move(unit), kernel.source_map);
     failure.status = outcome.status();

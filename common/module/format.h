@@ -3,7 +3,8 @@
 //
 //   file     [ ELF shared object ][ trailer ]
 //   object   .text            the code: each kernel at each level of processor
-//            .kiln.meta       the tables below; the one exported symbol names their first byte
+//            .kiln.meta       the tables below, and the images of CUDA devices; the one exported
+//                             symbol names their first byte
 //
 // Tables are arrays of fixed-size records, little-endian, without pointers: a program can read them
 // from the file without loading it, and they need no relocations. All code addresses are distances
@@ -14,8 +15,11 @@
 // lacks are zero. A change of meaning is a new major version. kModuleAbi numbers what the code
 // expects of the runtime (runtime/abi.h, the parts for launches), kTreeAbi what it expects of the
 // data of trees (the rest of abi.h, and the layout rules of common/layout/layout.h); modules
-// without trees state 0. Both are counted by hand. The structs of abi.h grow at their ends only, so
-// a runtime runs modules of all smaller numbers since kOldestModuleAbi.
+// without trees state 0. kCudaAbi numbers what images for CUDA devices expect of both
+// (runtime/cuda_abi.h); modules without images state 0. All are counted by hand. The structs of
+// abi.h grow at their ends only, so a runtime runs modules of all smaller numbers since
+// kOldestModuleAbi. Readers of module ABI 2 know no images: a module that also has code for CPUs
+// states 2, since they run that. One that has images alone states 3.
 //
 // Plain, without protobuf: the runtime reads it, client_cpp/module writes it.
 #ifndef KILN_COMMON_MODULE_FORMAT_H_
@@ -27,9 +31,11 @@ namespace kiln::module {
 
 inline constexpr uint64_t kMagic = 0x31444f4d4e4c494b;  // "KILNMOD1"
 inline constexpr uint16_t kMajor = 1;
-inline constexpr uint16_t kMinor = 0;
-inline constexpr uint32_t kModuleAbi = 2, kOldestModuleAbi = 1;
+inline constexpr uint16_t kMinor = 1;
+inline constexpr uint32_t kModuleAbi = 3, kOldestModuleAbi = 1;
+inline constexpr uint32_t kModuleAbiWithCpuCode = 2;
 inline constexpr uint32_t kTreeAbi = 1, kOldestTreeAbi = 1;
+inline constexpr uint32_t kCudaAbi = 1, kOldestCudaAbi = 1;
 // The symbol that a shared object exports; static ones append '_' and the module's name.
 inline constexpr char kSymbol[] = "kiln_module_v1";
 inline constexpr char kSection[] = ".kiln.meta";
@@ -58,6 +64,9 @@ enum class TableKind : uint32_t {
   kGraphArgs = 19,
   kDispatches = 20,
   kFacts = 21,
+  kImages = 22,
+  kImageTasks = 23,
+  kImageBytes = 24,  // bytes
 };
 
 // Bytes of kStrings, not terminated.
@@ -73,11 +82,11 @@ struct Span {
 struct Header {
   uint64_t magic;
   uint16_t major, minor;
-  uint32_t bytes;       // of the tables, this header included
-  uint32_t module_abi;  // the least that the code needs
-  uint32_t tree_abi;    // likewise; 0: the module has no trees
-  uint32_t tables;      // entries of the directory, which follows the header
-  uint32_t reserved;
+  uint32_t bytes;          // of the tables, this header included
+  uint32_t module_abi;     // the least that the code needs
+  uint32_t tree_abi;       // likewise; 0: the module has no trees
+  uint32_t tables;         // entries of the directory, which follows the header
+  uint32_t cuda_abi;       // the least that the images need; 0: the module has none
   Text name;               // of the module
   uint64_t signatures[4];  // SHA-256 of what callers depend on: generated headers compare it
 };
@@ -102,8 +111,10 @@ struct Kernel {
   Span places;    // kPlaces, by node
   uint32_t temporary_bytes;
   // kApart: it is a derivative, whose arrays must not overlap one another.
-  enum Flags : uint32_t { kDraws = 1, kPrints = 2, kCanFail = 4, kApart = 8 };
+  // Of images (below) and of code for CPUs. kTapes: of images alone.
+  enum Flags : uint32_t { kDraws = 1, kPrints = 2, kCanFail = 4, kApart = 8, kTapes = 16 };
   uint32_t flags;
+  Span images;  // kImages. Since minor version 1
 };
 
 // A parameter of a kernel for its callers. Structs and tensors are one parameter of several
@@ -178,6 +189,35 @@ struct Task {
   uint64_t iterations;
   uint32_t partial_bytes, reserved;
   uint64_t grain;
+};
+
+// A kernel's code for a CUDA device, beside that for CPUs.
+struct Image {
+  static constexpr TableKind kTable = TableKind::kImages;
+  uint32_t arch;  // 90 for sm_90
+  enum Flags : uint32_t { kPtxOnly = 1 };
+  uint32_t flags;         // of the image
+  uint32_t kernel_flags;  // Kernel::Flags, but kApart
+  uint32_t temporary_bytes;
+  Span tasks;    // kImageTasks
+  Span payload;  // kImageBytes (common/artifact/cuda_payload.h). Kernels may share it.
+};
+
+// runtime/kernel_info.h explains the fields.
+struct ImageTask {
+  static constexpr TableKind kTable = TableKind::kImageTasks;
+  uint32_t kind;
+  enum Flags : uint32_t { kConstantBounds = 1, kSlices = 2, kJoined = 4 };
+  uint32_t flags;
+  Text symbol;  // of the task's entry in the image
+  int64_t begin, end;
+  uint32_t tree, node;
+  uint64_t iterations;
+  uint32_t block_dim, items_per_thread;
+  // The most blocks that pay, as a multiple of those that the device runs at once; 0: any number.
+  uint32_t waves, reserved;
+  uint64_t length_factor;
+  Span length_slots;  // kNumbers
 };
 
 // The text of a print or a failed assert: its pieces, in order.

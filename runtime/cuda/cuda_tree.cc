@@ -184,7 +184,12 @@ Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape s
                        " fit into a sparse container"};
     }
   }
-  if (Result<> loaded = cuda::LoadTreeWork(device); !loaded.ok()) return loaded.error();
+  // A tree without sparse nodes has no lists and nothing to collect.
+  const bool has_work = std::any_of(shape.nodes.begin(), shape.nodes.end(),
+                                    [](const NodeLayout& node) { return node.kind->is_sparse; });
+  if (has_work) {
+    if (Result<> loaded = cuda::LoadTreeWork(device); !loaded.ok()) return loaded.error();
+  }
   auto tree = std::unique_ptr<CudaTree>(new CudaTree(device, std::move(shape), options));
   const uint64_t limit = options.budget == nullptr ? kDefaultLimit : options.budget->limit();
   if (Result<> allocated = tree->Allocate(limit); !allocated.ok()) return allocated.error();

@@ -2,17 +2,32 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+
+#include "runtime/cuda/driver_path.h"
+
 namespace kiln::cuda {
 namespace {
 
 constexpr char kLibrary[] = "libcuda.so.1";
-std::string& PathOfDriver() {
-  static auto* const path = new std::string(kLibrary);
-  return *path;
+// The library's path.
+struct Choice {
+  std::mutex mutex;
+  std::string path = kLibrary;
+  bool is_opened = false;
+};
+Choice& TheChoice() {
+  static auto* const choice = new Choice;
+  return *choice;
 }
 
 Result<const Driver*> Open() {
-  const std::string& path = PathOfDriver();
+  const std::string path = [] {
+    Choice& choice = TheChoice();
+    const std::lock_guard<std::mutex> lock(choice.mutex);
+    choice.is_opened = true;
+    return choice.path;
+  }();
   // Never closed: the driver has threads and exit handlers of its own.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -44,7 +59,14 @@ Error Driver::ErrorOf(Code code, const std::string& what) const {
   return {kind, what + ": " + name + (*text == '\0' ? "" : std::string(", ") + text)};
 }
 
-void UseDriver(const std::string& path) { PathOfDriver() = path; }
+bool TryUseDriver(const std::string& path) {
+  Choice& choice = TheChoice();
+  const std::lock_guard<std::mutex> lock(choice.mutex);
+  if (!choice.is_opened) choice.path = path;
+  return choice.path == path;
+}
+
+void UseDriver(const std::string& path) { TryUseDriver(path); }
 
 const Result<const Driver*>& TheDriver() {
   static const auto* const driver = new Result<const Driver*>(Open());

@@ -7,8 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "common/artifact/cuda_payload.h"
 #include "runtime/cpu/glibc.h"
 #include "runtime/cpu/host_target.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda_abi_digest.h"
 #include "runtime/library.h"
 #include "runtime/module/module_file.h"
 #include "runtime/scalar.h"
@@ -42,6 +45,70 @@ TaskInfo TaskOf(const module::Task& task) {
   return info;
 }
 
+TaskInfo TaskOf(const ModuleTables& tables, const module::ImageTask& task) {
+  TaskInfo info;
+  info.kind = static_cast<TaskKind>(task.kind);
+  info.symbol = tables.TextOf(task.symbol);
+  info.constant_bounds = (task.flags & module::ImageTask::kConstantBounds) != 0;
+  info.slices = (task.flags & module::ImageTask::kSlices) != 0;
+  info.joined = (task.flags & module::ImageTask::kJoined) != 0;
+  info.begin = task.begin;
+  info.end = task.end;
+  info.tree = task.tree;
+  info.node = task.node;
+  info.iterations = task.iterations;
+  info.block_dim = task.block_dim;
+  info.items_per_thread = task.items_per_thread;
+  info.resident = task.waves != 0;
+  info.length_factor = task.length_factor;
+  for (const uint64_t slot : tables.Numbers(task.length_slots)) {
+    info.length_slots.push_back(static_cast<uint32_t>(slot));
+  }
+  return info;
+}
+
+void SetFlags(uint32_t flags, KernelInfo* info) {
+  info->draws = (flags & module::Kernel::kDraws) != 0;
+  info->has_effects = (flags & module::Kernel::kPrints) != 0;
+  info->can_fail = (flags & module::Kernel::kCanFail) != 0;
+  info->tapes = (flags & module::Kernel::kTapes) != 0;
+}
+
+Target TargetOf(const module::Image& image) {
+  const bool ptx_only = (image.flags & module::Image::kPtxOnly) != 0;
+  return ptx_only ? Target::CudaPtx(image.arch) : Target::Cuda(image.arch);
+}
+
+// The images of a kernel, least first.
+std::vector<Target> ImagesOf(const ModuleTables& tables, const module::Kernel& kernel) {
+  std::vector<Target> images;
+  tables.ForEach<module::Image>(
+      kernel.images, [&](const module::Image& image) { images.push_back(TargetOf(image)); });
+  return images;
+}
+
+// What a CUDA device runs of an image: its machine code or, on another generation, its PTX; none.
+Target UsedOf(Target image, Target device) {
+  if (device.Runs(image)) return image;
+  const Target ptx = Target::CudaPtx(image.virtual_arch());
+  return device.Runs(ptx) ? ptx : Target();
+}
+
+// The number of the best of `images`, and what is used of it; none: -1. Machine code is better than
+// PTX, and a newer level than an older one.
+std::pair<int, Target> BestFor(Target device, const std::vector<Target>& images) {
+  std::pair<int, Target> best = {-1, Target()};
+  for (size_t i = 0; i < images.size(); ++i) {
+    const Target used = UsedOf(images[i], device);
+    if (used.empty()) continue;
+    const bool is_better =
+        best.first < 0 || used.ptx_only() < best.second.ptx_only() ||
+        (used.ptx_only() == best.second.ptx_only() && used.level() >= best.second.level());
+    if (is_better) best = {static_cast<int>(i), used};
+  }
+  return best;
+}
+
 // The levels of a kernel, least first.
 std::vector<Target> LevelsOf(const ModuleTables& tables, const module::Kernel& kernel) {
   std::vector<Target> levels;
@@ -54,7 +121,62 @@ std::vector<Target> LevelsOf(const ModuleTables& tables, const module::Kernel& k
 std::string TextsOf(const std::vector<Target>& targets) {
   std::string text;
   for (const Target target : targets) text += (text.empty() ? "" : ", ") + target.text();
-  return text;
+  return text.empty() ? "nothing" : text;
+}
+
+Error DoesNotFit(std::string text) { return {ErrorCode::kFailedPrecondition, std::move(text)}; }
+
+// The CUDA device of the wish, if every kernel has an image that it runs.
+Result<Device*> CudaDeviceFor(const ModuleTables& tables, const DeviceWish& wish) {
+  if (Result<> known = tables.CheckCudaAbi(); !known.ok()) return known.error();
+  Result<CudaDevice*> found = wish.number < 0 ? CudaDevice::Get() : CudaDevice::Get(wish.number);
+  if (!found.ok()) return found.error();
+  CudaDevice* const device = *found;
+  for (uint32_t i = 0; i < tables.Count<module::Kernel>(); ++i) {
+    const auto kernel = tables.Get<module::Kernel>(i);
+    const std::vector<Target> images = ImagesOf(tables, kernel);
+    if (BestFor(device->target(), images).first >= 0) continue;
+    return DoesNotFit("kernel '" + std::string(tables.TextOf(kernel.name)) + "' is for " +
+                      TextsOf(images) + ", this machine's " + device->name() + " is " +
+                      device->target().text());
+  }
+  return device;
+}
+
+// The device on which the module's kernels are to run.
+struct ChosenDevice {
+  Device* device = nullptr;   // null: the CPU
+  bool has_fallback = false;  // the CPU will do, too
+  std::string why_on_cpu;     // although the module has images
+};
+
+Result<ChosenDevice> ChooseDevice(const ModuleTables& tables, const DeviceWish& wish) {
+  const std::vector<Target> targets = TargetsOf(tables);
+  const auto is_cpu = [](Target target) { return target.device() == Target::Device::kCpu; };
+  const bool has_images = !std::all_of(targets.begin(), targets.end(), is_cpu);
+  const bool has_cpu_code = std::any_of(targets.begin(), targets.end(), is_cpu);
+  if (wish.kind == Target::Device::kCpu || !has_images) {
+    if (wish.kind == Target::Device::kCpu && !has_cpu_code && has_images) {
+      return DoesNotFit("the module is for " + TextsOf(targets) + ", and has no code for CPUs");
+    }
+    if (wish.kind == Target::Device::kCuda) {
+      return DoesNotFit("the module is for " + TextsOf(targets) +
+                        ", and has no code for CUDA devices");
+    }
+    return ChosenDevice();
+  }
+  Result<Device*> found = CudaDeviceFor(tables, wish);
+  const bool has_fallback = has_cpu_code && wish.kind != Target::Device::kCuda;
+  if (found.ok()) return ChosenDevice{*found, has_fallback, ""};
+  if (has_fallback) return ChosenDevice{nullptr, false, found.error().text};
+  return DoesNotFit("the module is for " + TextsOf(targets) +
+                    ", and does not run on CUDA here: " + found.error().text);
+}
+
+// Whether a module that the device does not load is loaded for the CPU: its driver is too old.
+// Damage is no reason.
+bool FallsBack(const ChosenDevice& chosen, const Error& error) {
+  return chosen.has_fallback && error.code == ErrorCode::kFailedPrecondition;
 }
 
 }  // namespace
@@ -69,7 +191,10 @@ uint64_t ModuleField::ArrayBytes() const { return NumScalars() * ScalarBytesOf(s
 
 std::vector<Target> TargetsOf(const ModuleTables& tables) {
   if (tables.Count<module::Kernel>() == 0) return {};
-  return LevelsOf(tables, tables.Get<module::Kernel>(0));
+  const auto first = tables.Get<module::Kernel>(0);
+  std::vector<Target> targets = LevelsOf(tables, first);
+  for (const Target image : ImagesOf(tables, first)) targets.push_back(image);
+  return targets;
 }
 
 LibraryVersions NeedsOf(const ModuleTables& tables) {
@@ -83,59 +208,88 @@ LibraryVersions NeedsOf(const ModuleTables& tables) {
   return needs;
 }
 
-Result<std::shared_ptr<const Module>> Module::LoadFile(const ModuleFile& file,
-                                                       const uint8_t* bytes) {
+Result<std::shared_ptr<const Module>> Module::LoadFile(
+    const std::shared_ptr<const ModuleFile>& file, const uint8_t* bytes, const DeviceWish& wish) {
+  Result<ChosenDevice> chosen = ChooseDevice(file->tables(), wish);
+  if (!chosen.ok()) return chosen.error();
+  if (chosen->device != nullptr) {
+    Result<std::shared_ptr<const Module>> made = Load(file->tables(), file, chosen->device, "");
+    if (made.ok() || !FallsBack(*chosen, made.error())) return made;
+    chosen->why_on_cpu = made.error().text;
+  }
   // Before the loader sees it, whose errors do not tell an old machine from a damaged file.
-  const std::string lacks = MissingFromGlibc(NeedsOf(file.tables()), HostGlibc());
+  const std::string lacks = MissingFromGlibc(NeedsOf(file->tables()), HostGlibc());
   if (!lacks.empty()) {
-    return Error{
-        ErrorCode::kFailedPrecondition,
-        "the module needs " + lacks + ", this machine has 2." + std::to_string(HostGlibc())};
+    return DoesNotFit("the module needs " + lacks + ", this machine has 2." +
+                      std::to_string(HostGlibc()));
   }
   Result<std::shared_ptr<void>> library =
-      file.descriptor() >= 0 ? OpenLibraryDescriptor(file.descriptor())
-                             : OpenLibraryBytes({reinterpret_cast<const char*>(bytes),
-                                                 static_cast<size_t>(file.object_bytes())});
+      file->descriptor() >= 0 ? OpenLibraryDescriptor(file->descriptor())
+                              : OpenLibraryBytes({reinterpret_cast<const char*>(bytes),
+                                                  static_cast<size_t>(file->object_bytes())});
   if (!library.ok()) return library.error();
   const void* tables = dlsym(library->get(), module::kSymbol);
   if (tables == nullptr) {
     return Error{ErrorCode::kDataLoss,
                  std::string("the module has no symbol '") + module::kSymbol + "'"};
   }
-  const uint32_t size = file.tables().header().bytes;
+  const uint32_t size = file->tables().header().bytes;
   Result<ModuleTables> loaded = ModuleTables::Read(static_cast<const uint8_t*>(tables), size);
   if (!loaded.ok()) return loaded.error();
-  return Load(*std::move(loaded), *std::move(library));
+  return Load(*std::move(loaded), *std::move(library), nullptr, std::move(chosen->why_on_cpu));
 }
 
-Result<std::shared_ptr<const Module>> Module::Open(const std::string& path) {
+Result<std::shared_ptr<const Module>> Module::Open(const std::string& path,
+                                                   const DeviceWish& wish) {
   Result<std::shared_ptr<const ModuleFile>> file = ModuleFile::Open(path);
   if (!file.ok()) return file.error();
-  Result<std::shared_ptr<const Module>> made = LoadFile(**file, nullptr);
+  Result<std::shared_ptr<const Module>> made = LoadFile(*file, nullptr, wish);
   if (!made.ok()) return Error{made.error().code, path + ": " + made.error().text};
   return made;
 }
 
-Result<std::shared_ptr<const Module>> Module::FromBytes(const uint8_t* file, uint64_t bytes) {
-  Result<std::shared_ptr<const ModuleFile>> view = ModuleFile::View(file, bytes);
+Result<std::shared_ptr<const Module>> Module::FromBytes(const uint8_t* file, uint64_t bytes,
+                                                        const DeviceWish& wish) {
+  // Images are read where the tables are, as long as the module exists.
+  struct Copy {
+    std::vector<uint8_t> bytes;
+    std::shared_ptr<const ModuleFile> file;
+  };
+  auto copy = std::make_shared<Copy>();
+  copy->bytes.assign(file, file + bytes);
+  Result<std::shared_ptr<const ModuleFile>> view =
+      ModuleFile::View(copy->bytes.data(), copy->bytes.size());
   if (!view.ok()) return view.error();
-  return LoadFile(**view, file);
+  copy->file = *std::move(view);
+  const uint8_t* const data = copy->bytes.data();
+  const ModuleFile* const of = copy->file.get();
+  return LoadFile(std::shared_ptr<const ModuleFile>(copy, of), data, wish);
 }
 
-Result<std::shared_ptr<const Module>> Module::Linked(const void* tables) {
+Result<std::shared_ptr<const Module>> Module::Linked(const void* tables, const DeviceWish& wish) {
   // The header states the size. What a program links is trusted to have all of it.
   module::Header header;
   std::memcpy(&header, tables, sizeof header);
   const uint64_t available = header.magic == module::kMagic ? header.bytes : sizeof header;
   Result<ModuleTables> read = ModuleTables::Read(static_cast<const uint8_t*>(tables), available);
   if (!read.ok()) return read.error();
-  return Load(*std::move(read), nullptr);
+  Result<ChosenDevice> chosen = ChooseDevice(*read, wish);
+  if (!chosen.ok()) return chosen.error();
+  if (chosen->device != nullptr) {
+    Result<std::shared_ptr<const Module>> made = Load(*read, nullptr, chosen->device, "");
+    if (made.ok() || !FallsBack(*chosen, made.error())) return made;
+    chosen->why_on_cpu = made.error().text;
+  }
+  return Load(*std::move(read), nullptr, nullptr, std::move(chosen->why_on_cpu));
 }
 
 Result<std::shared_ptr<const Module>> Module::Load(ModuleTables tables,
-                                                   std::shared_ptr<const void> code) {
+                                                   std::shared_ptr<const void> code, Device* device,
+                                                   std::string why_on_cpu) {
   std::shared_ptr<Module> made(new Module);
   made->tables_ = tables;
+  made->device_ = device;
+  made->why_on_cpu_ = std::move(why_on_cpu);
   made->LoadTables();
   if (const Result<> loaded = made->LoadCode(code); !loaded.ok()) return loaded.error();
   made->code_ = std::move(code);
@@ -206,27 +360,61 @@ void Module::LoadKernels() {
 Result<> Module::LoadCode(const std::shared_ptr<const void>& code) {
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const auto record = tables_.Get<module::Kernel>(static_cast<uint32_t>(i));
-    if (const Result<> loaded = LoadCode(record, code, &kernels_[i]); !loaded.ok()) return loaded;
+    const Result<> loaded =
+        device_ != nullptr ? LoadImage(record, &kernels_[i]) : LoadCode(record, code, &kernels_[i]);
+    if (!loaded.ok()) return loaded;
   }
+  return {};
+}
+
+KernelInfo Module::InfoOf(const module::Kernel& record, const ModuleKernel& kernel) const {
+  KernelInfo info;
+  info.name = kernel.name;
+  tables_.ForEach<module::Slot>(record.slots, [&](const module::Slot& slot) {
+    info.arguments.push_back(
+        {static_cast<ArgumentSlot::Kind>(slot.kind), slot.param, slot.element, slot.scalar});
+  });
+  for (const ModuleResult& result : kernel.results) {
+    for (uint32_t i = 0; i < result.value.count; ++i) {
+      info.results.push_back(result.value.ScalarAt(i));
+    }
+  }
+  return info;
+}
+
+Result<> Module::LoadImage(const module::Kernel& record, ModuleKernel* kernel) {
+  const std::vector<Target> images = ImagesOf(tables_, record);
+  const auto [number, used] = BestFor(device_->target(), images);
+  // ChooseDevice has looked.
+  const auto image =
+      tables_.Get<module::Image>(record.images.first + static_cast<uint32_t>(number));
+  const std::string_view payload = tables_.BytesOf(image.payload);
+  const std::string what = "kernel '" + kernel->name + "', image for " + images[number].text();
+  CudaPayload parts;
+  if (std::string wrong = CheckCudaPayload(payload, images[number], &parts); !wrong.empty()) {
+    return Error{ErrorCode::kDataLoss, what + ": " + wrong};
+  }
+  KernelInfo info = InfoOf(record, *kernel);
+  info.target = target_ = used;
+  info.runtime_abi = kCudaAbi;  // that of this build, which runs the module's (CheckCudaAbi)
+  info.temporary_bytes = image.temporary_bytes;
+  SetFlags(image.kernel_flags, &info);
+  tables_.ForEach<module::ImageTask>(image.tasks, [&](const module::ImageTask& task) {
+    info.tasks.push_back(TaskOf(tables_, task));
+  });
+  kernel->reports = true;  // any launch may have to tell of the failure of an earlier one
+  Result<std::shared_ptr<const LoadedKernel>> loaded =
+      device_->LoadBytes(payload, std::move(info), {});
+  if (!loaded.ok()) return Error{loaded.error().code, what + ": " + loaded.error().text};
+  kernel->code = *std::move(loaded);
   return {};
 }
 
 Result<> Module::LoadCode(const module::Kernel& record, const std::shared_ptr<const void>& code,
                           ModuleKernel* kernel) {
-  KernelInfo info;
+  KernelInfo info = InfoOf(record, *kernel);
   info.temporary_bytes = record.temporary_bytes;
-  info.draws = (record.flags & module::Kernel::kDraws) != 0;
-  info.has_effects = (record.flags & module::Kernel::kPrints) != 0;
-  info.can_fail = (record.flags & module::Kernel::kCanFail) != 0;
-  tables_.ForEach<module::Slot>(record.slots, [&](const module::Slot& slot) {
-    info.arguments.push_back(
-        {static_cast<ArgumentSlot::Kind>(slot.kind), slot.param, slot.element, slot.scalar});
-  });
-  for (const ModuleResult& result : kernel->results) {
-    for (uint32_t i = 0; i < result.value.count; ++i) {
-      info.results.push_back(result.value.ScalarAt(i));
-    }
-  }
+  SetFlags(record.flags, &info);
   // The highest level that this machine runs; they are sorted.
   const std::vector<Target> levels = LevelsOf(tables_, record);
   int chosen = -1;
@@ -234,9 +422,9 @@ Result<> Module::LoadCode(const module::Kernel& record, const std::shared_ptr<co
     if (HostTarget().Runs(levels[i])) chosen = static_cast<int>(i);
   }
   if (chosen < 0) {
-    return Error{ErrorCode::kFailedPrecondition, "kernel '" + kernel->name + "' is for " +
-                                                     TextsOf(levels) + ", this machine is " +
-                                                     HostTarget().text()};
+    const std::string cuda = why_on_cpu_.empty() ? "" : ", and has no CUDA device: " + why_on_cpu_;
+    return DoesNotFit("kernel '" + kernel->name + "' is for " + TextsOf(levels) +
+                      ", this machine is " + HostTarget().text() + cuda);
   }
   info.target = target_ = levels[chosen];
   const auto variant =

@@ -13,6 +13,7 @@
 
 #include "common/artifact/target.h"
 #include "common/layout/tree_shape.h"
+#include "runtime/device.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/module/tables.h"
 #include "runtime/result.h"
@@ -98,22 +99,37 @@ struct ModuleTree {
 
 class ModuleFile;
 
+// On which device a module's kernels are to run.
+struct DeviceWish {
+  // kNone: a CUDA device, if the module has images for one that this process can use, else the CPU.
+  Target::Device kind = Target::Device::kNone;
+  int32_t number = -1;  // of the CUDA device; -1: that of the process, or the first one
+};
+
 class Module {
  public:
-  // Loads the file at `path`, for the highest level that the module has and `host` runs.
-  // FailedPrecondition if there is none, or this machine's glibc is too old; the errors of
-  // ModuleFile::Open.
-  static Result<std::shared_ptr<const Module>> Open(const std::string& path);
-  // A file's bytes, which are copied. Needs a directory or an anonymous file that may be executed.
-  static Result<std::shared_ptr<const Module>> FromBytes(const uint8_t* file, uint64_t bytes);
+  // Loads the file at `path`, for the best target that the module has and the device runs.
+  // FailedPrecondition if there is none, with what the module has and what this machine is, or if
+  // this machine's glibc is too old; the errors of ModuleFile::Open.
+  static Result<std::shared_ptr<const Module>> Open(const std::string& path,
+                                                    const DeviceWish& wish = {});
+  // A file's bytes, which are copied. Code for CPUs needs a directory or an anonymous file that may
+  // be executed.
+  static Result<std::shared_ptr<const Module>> FromBytes(const uint8_t* file, uint64_t bytes,
+                                                         const DeviceWish& wish = {});
   // What the file has, without its code: the kernels cannot be launched, and any machine may ask.
   static std::shared_ptr<const Module> Describe(std::shared_ptr<const ModuleFile> file);
   // A module that is linked into the program: `tables` is its symbol.
-  static Result<std::shared_ptr<const Module>> Linked(const void* tables);
+  static Result<std::shared_ptr<const Module>> Linked(const void* tables,
+                                                      const DeviceWish& wish = {});
 
   std::string_view name() const { return tables_.TextOf(tables_.header().name); }
   const ModuleTables& tables() const { return tables_; }
   Target target() const { return target_; }  // for which it was loaded
+  // On which its kernels run; null: the CPU.
+  Device* device() const { return device_; }
+  // Why they run on the CPU although the module has images; "": they do not, or it has none.
+  const std::string& why_on_cpu() const { return why_on_cpu_; }
   const std::vector<ModuleKernel>& kernels() const { return kernels_; }
   const std::vector<ModuleField>& fields() const { return fields_; }
   const std::vector<ModuleGraph>& graphs() const { return graphs_; }
@@ -129,16 +145,20 @@ class Module {
 
   Module() = default;
   // `bytes`: the file's, if it is in memory.
-  static Result<std::shared_ptr<const Module>> LoadFile(const ModuleFile& file,
-                                                        const uint8_t* bytes);
-  // `code` keeps the tables and the code at distances from them loaded.
+  static Result<std::shared_ptr<const Module>> LoadFile(
+      const std::shared_ptr<const ModuleFile>& file, const uint8_t* bytes, const DeviceWish& wish);
+  // `code` keeps the tables loaded and, if `device` is null, the code at distances from them.
   static Result<std::shared_ptr<const Module>> Load(ModuleTables tables,
-                                                    std::shared_ptr<const void> code);
+                                                    std::shared_ptr<const void> code,
+                                                    Device* device, std::string why_on_cpu);
   void LoadTables();   // everything but code
   void LoadKernels();  // without their code
   Result<> LoadCode(const std::shared_ptr<const void>& code);
+  // What all code of a kernel has in common.
+  KernelInfo InfoOf(const module::Kernel& record, const ModuleKernel& kernel) const;
   Result<> LoadCode(const module::Kernel& record, const std::shared_ptr<const void>& code,
                     ModuleKernel* kernel);
+  Result<> LoadImage(const module::Kernel& record, ModuleKernel* kernel);
   void LoadFields();
   void LoadGraphs();
   void LoadTrees();
@@ -147,6 +167,8 @@ class Module {
   std::shared_ptr<const void> code_;
   ModuleTables tables_;
   Target target_;
+  Device* device_ = nullptr;
+  std::string why_on_cpu_;
   std::vector<ModuleKernel> kernels_;
   std::vector<ModuleField> fields_;
   std::vector<ModuleGraph> graphs_;
@@ -154,7 +176,8 @@ class Module {
   Names kernel_numbers_, field_numbers_, graph_numbers_;
 };
 
-// The levels for which a module has code, and what it needs of libraries.
+// The targets for which a module has code: levels of CPUs, then CUDA devices. And what it needs of
+// libraries.
 std::vector<Target> TargetsOf(const ModuleTables& tables);
 LibraryVersions NeedsOf(const ModuleTables& tables);
 

@@ -1,5 +1,7 @@
 #include "runtime/module/tables.h"
 
+#include <cstddef>
+
 #include "common/layout/snode_kinds.h"
 #include "common/layout/tree_shape.h"
 
@@ -22,15 +24,16 @@ Error OtherVersion(const char* what, uint64_t has, uint64_t oldest, uint64_t new
   return {ErrorCode::kFailedPrecondition, std::move(text)};
 }
 
-// The least bytes of a record: those of format version 1.0.
+// The least bytes of a record: those of the format's first version that has it.
 uint32_t SmallestRecord(module::TableKind kind) {
   switch (kind) {
     case module::TableKind::kStrings:
+    case module::TableKind::kImageBytes:
       return 1;
     case module::TableKind::kNumbers:
       return sizeof(uint64_t);
     case module::TableKind::kKernels:
-      return sizeof(module::Kernel);
+      return offsetof(module::Kernel, images);
     case module::TableKind::kParams:
       return sizeof(module::Param);
     case module::TableKind::kSlots:
@@ -67,6 +70,10 @@ uint32_t SmallestRecord(module::TableKind kind) {
       return sizeof(module::Dispatch);
     case module::TableKind::kFacts:
       return sizeof(module::Fact);
+    case module::TableKind::kImages:
+      return sizeof(module::Image);
+    case module::TableKind::kImageTasks:
+      return sizeof(module::ImageTask);
   }
   return 0;
 }
@@ -83,6 +90,11 @@ class ModuleTables::Checker {
     All<module::Kernel>([this](const module::Kernel& kernel) { CheckKernel(kernel); });
     All<module::Variant>(
         [this](const module::Variant& one) { CheckSpan<module::Task>(one.tasks); });
+    All<module::Image>([this](const module::Image& image) { CheckImage(image); });
+    All<module::ImageTask>([this](const module::ImageTask& task) {
+      CheckText(task.symbol);
+      CheckNumbers(task.length_slots);
+    });
     All<module::Format>(
         [this](const module::Format& one) { CheckSpan<module::Piece>(one.pieces); });
     All<module::Piece>([this](const module::Piece& one) {
@@ -142,6 +154,7 @@ class ModuleTables::Checker {
     CheckSpan<module::Binding>(kernel.bindings);
     CheckSpan<module::Result>(kernel.results);
     CheckSpan<module::Variant>(kernel.variants);
+    CheckSpan<module::Image>(kernel.images);
     CheckSpan<module::Format>(kernel.formats);
     CheckSpan<module::Place>(kernel.places);
     if (wrong_ != nullptr) return;
@@ -166,6 +179,13 @@ class ModuleTables::Checker {
         Expect(node < NodesOf(binding.tree), "a binding's node");
       }
     });
+  }
+
+  void CheckImage(const module::Image& image) {
+    CheckSpan<module::ImageTask>(image.tasks);
+    Within(image.payload, tables_.At(module::TableKind::kImageBytes).count, "an image");
+    // Messages name it as "sm_90".
+    Expect(image.arch >= 10 && image.arch < 1000, "an image's device");
   }
 
   uint32_t SlotsOf(const module::Param& param) {
@@ -294,6 +314,17 @@ Result<ModuleTables> ModuleTables::Read(const uint8_t* data, uint64_t available)
   }
   if (const Result<> checked = Checker(tables).Check(); !checked.ok()) return checked.error();
   return tables;
+}
+
+Result<> ModuleTables::CheckCudaAbi() const {
+  const uint32_t abi = header_.cuda_abi;
+  if (abi >= module::kOldestCudaAbi && abi <= module::kCudaAbi) return {};
+  return OtherVersion("CUDA ABI", abi, module::kOldestCudaAbi, module::kCudaAbi);
+}
+
+std::string_view ModuleTables::BytesOf(Span payload) const {
+  const module::Table& bytes = At(module::TableKind::kImageBytes);
+  return {reinterpret_cast<const char*>(data_ + bytes.offset + payload.first), payload.count};
 }
 
 std::string_view ModuleTables::TextOf(Text text) const {

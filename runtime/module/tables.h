@@ -21,10 +21,13 @@ class ModuleTables {
  public:
   // Tables in memory of `available` bytes, which have to exist as long as the object.
   // FailedPrecondition for a format or ABI that this build does not read, with both numbers;
-  // DataLoss for anything damaged.
+  // DataLoss for anything damaged. Another ABI of images is no error: the module may have code for
+  // CPUs as well (CheckCudaAbi).
   static Result<ModuleTables> Read(const uint8_t* data, uint64_t available);
 
   const module::Header& header() const { return header_; }
+  // FailedPrecondition, with both numbers, if this build does not read the module's images.
+  Result<> CheckCudaAbi() const;
   const uint8_t* data() const { return data_; }
 
   // The number of records of a type.
@@ -48,12 +51,14 @@ class ModuleTables {
   }
 
   std::string_view TextOf(module::Text text) const;
+  // An image's payload.
+  std::string_view BytesOf(module::Span payload) const;
   uint64_t Number(uint32_t number) const;
   std::vector<uint64_t> Numbers(module::Span span) const;
 
  private:
   class Checker;
-  static constexpr size_t kKinds = static_cast<size_t>(module::TableKind::kFacts) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(module::TableKind::kImageBytes) + 1;
 
   const module::Table& At(module::TableKind kind) const {
     return tables_[static_cast<size_t>(kind)];

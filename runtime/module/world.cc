@@ -1,10 +1,13 @@
 #include "runtime/module/world.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "runtime/device.h"
 #include "runtime/random.h"
 #include "runtime/scalar.h"
+#include "runtime/tree/tree.h"
 
 namespace kiln {
 namespace {
@@ -13,52 +16,117 @@ Error Of(const ModuleField& field, ErrorCode code, const std::string& text) {
   return {code, "field '" + field.name + "': " + text};
 }
 
+// Dense fields need what they have, and what a device keeps beside them.
+uint64_t MostBytes(const TreeShape& shape) {
+  constexpr uint64_t kBeside = uint64_t{1} << 20;
+  return shape.root_bytes() + kBeside + static_cast<uint64_t>(shape.size()) * sizeof(void*);
+}
+
+bool IsSparse(const TreeShape& shape) {
+  return std::any_of(shape.nodes.begin(), shape.nodes.end(),
+                     [](const NodeLayout& node) { return node.kind->is_sparse; });
+}
+
+Result<Device::MadeTree> MakeTree(const ModuleTree& tree, Device* device,
+                                  const WorldOptions& options) {
+  TreeOptions tree_options;
+  tree_options.names = tree.names;
+  tree_options.budget = options.budget;
+  tree_options.executor = options.executor;
+  tree_options.memory = options.memory;
+  if (device != nullptr) {
+    if (options.budget == nullptr && !IsSparse(tree.shape)) {
+      tree_options.budget = std::make_shared<MemoryBudget>(MostBytes(tree.shape));
+    }
+    return device->MakeTree(tree.shape, std::move(tree_options));
+  }
+  Result<std::unique_ptr<Tree>> made = Tree::Make(tree.shape, std::move(tree_options));
+  if (!made.ok()) return made.error();
+  return Device::MadeTree{*std::move(made), nullptr};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
                                            const WorldOptions& options) {
   std::unique_ptr<World> world(new World(std::move(module)));
   for (const ModuleTree& tree : world->module_->trees()) {
-    TreeOptions tree_options;
-    tree_options.names = tree.names;
-    tree_options.budget = options.budget;
-    tree_options.executor = options.executor;
-    tree_options.memory = options.memory;
-    Result<std::unique_ptr<Tree>> made = Tree::Make(tree.shape, std::move(tree_options));
+    Result<Device::MadeTree> made = MakeTree(tree, world->module_->device(), options);
     if (!made.ok()) return made.error();
-    world->trees_.push_back(*std::move(made));
+    world->trees_.push_back(std::move(made->tree));
+    world->buffers_.push_back(std::move(made->buffer));
   }
-  world->BindKernels();
+  if (Result<> bound = world->BindKernels(); !bound.ok()) return bound.error();
   world->Seed(options.seed);
   return world;
 }
 
-void World::BindKernels() {
+uint64_t World::RootOf(int tree) const {
+  const std::shared_ptr<Buffer>& buffer = buffers_[tree];
+  return reinterpret_cast<uint64_t>(buffer != nullptr ? buffer->data() : trees_[tree]->root());
+}
+
+Result<> World::BindKernels() {
   const ModuleTables& tables = module_->tables();
   bound_.resize(module_->kernels().size());
   ranges_.resize(bound_.size());
+  used_.resize(bound_.size());
   for (size_t k = 0; k < bound_.size(); ++k) {
     tables.ForEach<module::Binding>(
         module_->kernels()[k].bindings, [&](const module::Binding& binding) {
           Bound bound{binding.slot, binding.value};
           if (binding.kind != module::Binding::kNumber) {
-            const Tree& tree = *trees_[binding.tree];
+            const auto number = static_cast<int>(binding.tree);
+            if (Buffer* buffer = buffers_[number].get(); buffer != nullptr) {
+              used_[k].push_back(buffer);
+            }
             if (binding.kind == module::Binding::kAddress) {
-              bound.value = reinterpret_cast<uint64_t>(tree.root()) + binding.value;
+              bound.value = RootOf(number) + binding.value;
               ranges_[k].push_back({bound.value, bound.value + binding.bytes,
                                     (binding.flags & module::Binding::kWrites) != 0});
             } else {
-              std::vector<KilnNode*>& nodes = nodes_.emplace_back();
+              NodeTable& table = nodes_.emplace_back(NodeTable{{}, k, bound_[k].size()});
               for (const uint64_t node : tables.Numbers(binding.nodes)) {
-                nodes.push_back(tree.node(static_cast<int>(node)));
+                table.nodes.push_back(trees_[number]->node(static_cast<int>(node)));
               }
               // Moving the vector to a longer list does not move its elements.
-              bound.value = reinterpret_cast<uint64_t>(nodes.data());
+              bound.value = reinterpret_cast<uint64_t>(table.nodes.data());
             }
           }
           bound_[k].push_back(bound);
         });
+    std::sort(used_[k].begin(), used_[k].end());
+    used_[k].erase(std::unique(used_[k].begin(), used_[k].end()), used_[k].end());
   }
+  return module_->device() == nullptr || nodes_.empty() ? Result<>() : CopyNodes();
+}
+
+Result<> World::CopyNodes() {
+  std::vector<KilnNode*> all;
+  for (const NodeTable& table : nodes_) {
+    all.insert(all.end(), table.nodes.begin(), table.nodes.end());
+  }
+  const uint64_t bytes = all.size() * sizeof(KilnNode*);
+  Result<std::unique_ptr<Buffer>> made = module_->device()->Allocate(bytes);
+  if (!made.ok()) return made.error();
+  device_nodes_ = *std::move(made);
+  if (Result<> done = device_nodes_->Touch(0, bytes, HostAccess::kOverwrite); !done.ok()) {
+    return done;
+  }
+  std::memcpy(device_nodes_->host(), static_cast<const void*>(all.data()), bytes);
+  auto next = reinterpret_cast<uint64_t>(device_nodes_->data());
+  for (const NodeTable& table : nodes_) {
+    bound_[table.kernel][table.bound].value = next;
+    next += table.nodes.size() * sizeof(KilnNode*);
+  }
+  return device_nodes_->HandOver();
+}
+
+Result<> World::HandOver(int kernel) const {
+  for (Buffer* buffer : used_[kernel]) {
+    if (Result<> done = buffer->HandOver(); !done.ok()) return done;
+  }
+  return {};
 }
 
 void World::Seed(uint64_t seed) { random_.store(SplitMixOf(seed), std::memory_order_relaxed); }
@@ -70,6 +138,10 @@ uint64_t World::NextRandom() {
 Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t component,
                                CellAccess access) const {
   const ModuleField& field = module_->fields()[number];
+  if (module_->device() != nullptr) {
+    return Of(field, ErrorCode::kUnimplemented,
+              "its elements are in a CUDA device's memory; copy them instead");
+  }
   const ModuleField::Component& part = field.components[component];
   int64_t at[kMaxIndices] = {};
   for (size_t i = 0; i < field.shape.size(); ++i) {
@@ -88,7 +160,8 @@ Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t comp
 
 void World::Touch() {
   constexpr uint64_t kPage = 4096;
-  for (const std::unique_ptr<Tree>& tree : trees_) {
+  if (module_->device() != nullptr) return;  // a device provides memory at once
+  for (const std::shared_ptr<TreeData>& tree : trees_) {
     auto* const root = reinterpret_cast<volatile uint8_t*>(tree->root());
     // Adds nothing, atomically: another thread may be writing there.
     for (uint64_t at = 0; at < tree->shape().root_bytes(); at += kPage) {
@@ -100,7 +173,7 @@ void World::Touch() {
 // Calls visit(address, count, bytes between cells, number of the scalar in the array, step in the
 // array) for runs of active cells of each component.
 template <typename Visit>
-Result<> World::ForEachRun(int number, const Visit& visit) const {
+Result<> World::ForEachRun(int number, HostAccess access, const Visit& visit) const {
   const ModuleField& field = module_->fields()[number];
   if (field.is_quantised) {
     return Of(field, ErrorCode::kUnimplemented,
@@ -109,7 +182,7 @@ Result<> World::ForEachRun(int number, const Visit& visit) const {
   const auto components = static_cast<int64_t>(field.components.size());
   for (int64_t c = 0; c < components; ++c) {
     const ModuleField::Component& part = field.components[c];
-    Tree& tree = *trees_[part.tree];
+    TreeData& tree = *trees_[part.tree];
     const auto [node, offset] = tree.shape().CellOf(static_cast<int>(part.place));
     const NodeLayout& cells = tree.shape()[node];
     int64_t step_of_axis[kMaxIndices] = {};  // scalars of the array
@@ -119,13 +192,19 @@ Result<> World::ForEachRun(int number, const Visit& visit) const {
     }
     // The cells of a run differ along the node's last axis.
     const int64_t along = cells.levels.empty() ? 0 : step_of_axis[cells.levels.back().axis];
-    tree.ForEachRun(node, [&, offset = offset](const CellRun& run) {
-      int64_t position = c;
-      for (int axis = 0; axis < kMaxIndices; ++axis) position += run.at[axis] * step_of_axis[axis];
-      visit(run.cell + offset, run.count, cells.cell_bytes, position, along);
-    });
+    tree.ForEachRun(
+        node,
+        [&, offset = offset](const CellRun& run) {
+          int64_t position = c;
+          for (int axis = 0; axis < kMaxIndices; ++axis) {
+            position += run.at[axis] * step_of_axis[axis];
+          }
+          visit(run.cell + offset, run.count, cells.cell_bytes, position, along);
+        },
+        access);
   }
-  return {};
+  // What failed of the copies, and of launches before them.
+  return module_->device() == nullptr ? Result<>() : module_->device()->Synchronize();
 }
 
 Result<> World::Read(int number, void* array) const {
@@ -133,26 +212,29 @@ Result<> World::Read(int number, void* array) const {
   const size_t size = ScalarBytesOf(field.scalar);
   auto* to = static_cast<uint8_t*>(array);
   std::memset(to, 0, field.ArrayBytes());
-  return ForEachRun(number, [&](const uint8_t* from, uint64_t count, uint64_t stride,
-                                int64_t position, int64_t step) {
-    for (uint64_t i = 0; i < count; ++i) {
-      std::memcpy(to + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
-                  from + i * stride, size);
-    }
-  });
+  return ForEachRun(
+      number, HostAccess::kRead,
+      [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position, int64_t step) {
+        for (uint64_t i = 0; i < count; ++i) {
+          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+                      from + i * stride, size);
+        }
+      });
 }
 
 Result<> World::Write(int number, const void* array) const {
   const size_t size = ScalarBytesOf(module_->fields()[number].scalar);
   const auto* from = static_cast<const uint8_t*>(array);
-  return ForEachRun(number, [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
-                                int64_t step) {
-    for (uint64_t i = 0; i < count; ++i) {
-      std::memcpy(to + i * stride,
-                  from + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
-                  size);
-    }
-  });
+  return ForEachRun(
+      number, HostAccess::kWrite,
+      [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position, int64_t step) {
+        for (uint64_t i = 0; i < count; ++i) {
+          std::memcpy(
+              to + i * stride,
+              from + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+              size);
+        }
+      });
 }
 
 Result<World::View> World::ViewOf(int number) const {
@@ -162,6 +244,7 @@ Result<World::View> World::ViewOf(int number) const {
     return Of(field, ErrorCode::kFailedPrecondition,
               std::string(no_array) + why + "; copy its elements instead");
   };
+  if (module_->device() != nullptr) return refuse("it is in a CUDA device's memory");
   if (field.is_sparse) return refuse("it has sparse levels");
   if (field.is_quantised) return refuse("its numbers are quantised");
   View view;

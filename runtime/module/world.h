@@ -15,7 +15,8 @@
 #include "runtime/memory_budget.h"
 #include "runtime/module/module.h"
 #include "runtime/result.h"
-#include "runtime/tree/tree.h"
+#include "runtime/storage.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 
@@ -30,7 +31,8 @@ struct WorldOptions {
 
 class World {
  public:
-  // ResourceExhausted names the size if the system refuses memory.
+  // In the memory of the module's device. ResourceExhausted names the size if the system or the
+  // device refuses memory.
   static Result<std::unique_ptr<World>> Make(std::shared_ptr<const Module> module,
                                              const WorldOptions& options);
   World(const World&) = delete;
@@ -55,12 +57,13 @@ class World {
   // Has the system provide the memory of all trees' roots now. Changes nothing that kernels see.
   void Touch();
 
-  Tree& tree(int number) const { return *trees_[number]; }
+  // Before a launch of kernel number `kernel`: hands over to the device what the host has written.
+  Result<> HandOver(int kernel) const;
 
   // --- Fields
   // The address of component `component` at `indices`, which count from the first index of each
   // axis; of quantised fields, that of the word. Null for kFind and inactive cells. OutOfRange
-  // names field and index.
+  // names field and index; Unimplemented on a device with memory of its own.
   Result<uint8_t*> Locate(int field, const int64_t* indices, uint32_t component,
                           CellAccess access) const;
   // Copies all elements between the field and an array in C order. Inactive cells read as zeros and
@@ -83,15 +86,28 @@ class World {
   };
 
   explicit World(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
-  void BindKernels();
+  Result<> BindKernels();
+  Result<> CopyNodes();
+  // `visit` may write to cells if `access` says so.
   template <typename Visit>
-  Result<> ForEachRun(int field, const Visit& visit) const;
+  Result<> ForEachRun(int field, HostAccess access, const Visit& visit) const;
+
+  uint64_t RootOf(int tree) const;  // for kernels
 
   std::shared_ptr<const Module> module_;
-  std::vector<std::unique_ptr<Tree>> trees_;
-  std::vector<std::vector<KilnNode*>> nodes_;  // to which slots point
-  std::vector<std::vector<Bound>> bound_;      // by kernel
-  std::vector<std::vector<Range>> ranges_;     // by kernel
+  std::vector<std::shared_ptr<TreeData>> trees_;
+  // Their memory, on devices with memory of their own.
+  std::vector<std::shared_ptr<Buffer>> buffers_;
+  std::vector<std::vector<Buffer*>> used_;  // by kernel
+  std::unique_ptr<Buffer> device_nodes_;
+  // To which a slot of a kernel points: on a device, to the copy in device_nodes_.
+  struct NodeTable {
+    std::vector<KilnNode*> nodes;
+    size_t kernel, bound;  // numbers in bound_
+  };
+  std::vector<NodeTable> nodes_;
+  std::vector<std::vector<Bound>> bound_;   // by kernel
+  std::vector<std::vector<Range>> ranges_;  // by kernel
   std::atomic<uint64_t> random_{0};
 };
 

@@ -97,6 +97,7 @@ uint32_t kiln_version(void);
 kiln_status kiln_context_new(const kiln_context_options* options, kiln_context** context);
 kiln_status kiln_context_free(kiln_context* context);
 kiln_status kiln_context_prepare(kiln_context* context);
+kiln_status kiln_context_synchronize(kiln_context* context);
 kiln_status kiln_module_open(kiln_context* context, const char* path,
                              const kiln_open_options* options, kiln_module** module);
 kiln_status kiln_module_open_bytes(kiln_context* context, const void* bytes, size_t count,

@@ -18,7 +18,7 @@ AT(kiln_executor, self, 8);
 AT(kiln_executor, concurrency, 16);
 AT(kiln_executor, parallel_for, 24);
 
-SIZE(kiln_context_options, 72);
+SIZE(kiln_context_options, 88);
 AT(kiln_context_options, size, 0);
 AT(kiln_context_options, max_threads, 4);
 AT(kiln_context_options, executor, 8);
@@ -29,6 +29,9 @@ AT(kiln_context_options, log_self, 40);
 AT(kiln_context_options, allocate, 48);
 AT(kiln_context_options, release, 56);
 AT(kiln_context_options, memory_self, 64);
+AT(kiln_context_options, device, 72);
+AT(kiln_context_options, cuda_device, 76);
+AT(kiln_context_options, cuda_driver, 80);
 
 SIZE(kiln_open_options, 16);
 AT(kiln_open_options, size, 0);

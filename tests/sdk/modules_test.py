@@ -354,7 +354,7 @@ print("refused")
     ("offset", "size", "value", "text"),
     [
         (8, 2, 2, "has format 2, this library reads 1"),
-        (16, 4, 9, "has module ABI 9, this library reads 2 and older down to 1"),
+        (16, 4, 9, "has module ABI 9, this library reads 3 and older down to 1"),
         (20, 4, 9, "has tree ABI 9, this library reads 1"),
     ],
 )

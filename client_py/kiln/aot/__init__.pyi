@@ -48,7 +48,7 @@ class LoadedModule:
         """
     @property
     def target(self) -> Any:
-        """The level of x86-64 of the loaded code, as "x86-64-v3"."""
+        """The target of the loaded code, as "x86-64-v3" or "sm_90"."""
     def world(self, seed: Any = 0) -> Any:
         """The same module with other memory: all fields are zero.
 
@@ -57,9 +57,11 @@ class LoadedModule:
 class Module:
     """Kernels and graphs to be exported, with the fields that they use.
 
-    arch: ti.cpu, or None for the arch of ti.init. caps: for GPUs, ignored. targets: the levels of
-    x86-64 for which kernels are compiled; a program that loads the module gets the highest that its
-    machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number N.
+    arch: ti.cpu or ti.cuda, or None for the arch of ti.init. caps: ignored. targets: those for
+    which kernels are compiled, in place of the arch's default: levels of x86-64, and CUDA devices
+    as "sm_90" (machine code) and "compute_80" (PTX); a program that loads the module gets the best
+    that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number
+    N.
 
     Example::
 
@@ -162,14 +164,15 @@ def export_as(name: Any, *, template_types: Any = None) -> Any:
             for i in a:
                 a[i] = k
     """
-def load(path: Any, seed: Any = 0, trusted: Any = None) -> Any:
+def load(path: Any, seed: Any = 0, trusted: Any = None, arch: Any = None) -> Any:
     """Loads a module that `kiln export` or ti.aot.Module wrote.
 
     path: the file, or the directory that Module.save made. seed: of the random numbers of its
     kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
-    one of them (`kiln export --sign`). Needs neither ti.init nor a daemon. Raises OSError if the
-    file cannot be read, ValueError if it is damaged or no module, RuntimeError if it does not fit
-    this machine, PermissionError if no trusted key signed it.
+    one of them (`kiln export --sign`). arch: ti.cpu or ti.cuda, on which its kernels run; None:
+    CUDA, if the module has code for a device that is there, else the CPU. Needs neither ti.init nor
+    a daemon. Raises OSError if the file cannot be read, ValueError if it is damaged or no module,
+    RuntimeError if it does not fit this machine, PermissionError if no trusted key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):

@@ -4,7 +4,10 @@ import os
 
 from .. import _native, provided
 from .. import types as ti_types
+from ..arch import cpu, cuda
 from ..diagnostics import say
+
+_DEVICES = {None: "best", cpu: "cpu", cuda: "cuda"}  # kiln_context_options.device
 
 # kiln_status (libkiln/include/kiln/kiln.h) -> the exception with that text.
 _EXCEPTIONS = {
@@ -16,14 +19,15 @@ _EXCEPTIONS = {
 }
 
 
-def load(path, seed=0, trusted=None):
+def load(path, seed=0, trusted=None, arch=None):
     """Loads a module that `kiln export` or ti.aot.Module wrote.
 
     path: the file, or the directory that Module.save made. seed: of the random numbers of its
     kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
-    one of them (`kiln export --sign`). Needs neither ti.init nor a daemon. Raises OSError if the
-    file cannot be read, ValueError if it is damaged or no module, RuntimeError if it does not fit
-    this machine, PermissionError if no trusted key signed it.
+    one of them (`kiln export --sign`). arch: ti.cpu or ti.cuda, on which its kernels run; None:
+    CUDA, if the module has code for a device that is there, else the CPU. Needs neither ti.init nor
+    a daemon. Raises OSError if the file cannot be read, ValueError if it is damaged or no module,
+    RuntimeError if it does not fit this machine, PermissionError if no trusted key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):
@@ -39,14 +43,18 @@ def load(path, seed=0, trusted=None):
         print(numbers.to_numpy())  # prints: [8 8]
     """
     path = os.fspath(path)
+    if arch not in _DEVICES:
+        raise say.module_for_other_arch(arch=arch)
+    device = _DEVICES[arch]
     if os.path.isdir(path):
         path = os.path.join(path, "module.kiln")
     if trusted is not None:
         from .signed import trusted_bytes
 
         # What was checked is what is loaded, whatever happens to the file meanwhile.
-        return LoadedModule(_checked(_native.LoadedModule, trusted_bytes(path, trusted)), seed)
-    return LoadedModule(_checked(_native.LoadedModule, path), seed)
+        data = trusted_bytes(path, trusted)
+        return LoadedModule(_checked(_native.LoadedModule, data, device), seed)
+    return LoadedModule(_checked(_native.LoadedModule, path, device), seed)
 
 
 def _checked(call, *args):
@@ -91,7 +99,7 @@ class LoadedModule:
 
     @property
     def target(self):
-        """The level of x86-64 of the loaded code, as "x86-64-v3"."""
+        """The target of the loaded code, as "x86-64-v3" or "sm_90"."""
         return self._module.target
 
     @property

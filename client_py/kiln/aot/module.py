@@ -5,6 +5,7 @@ import sys
 import warnings
 
 from .. import _native, runtime
+from ..arch import cpu, cuda
 from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
 from ..data.field import Field
 from ..data.struct_field import StructField
@@ -15,15 +16,19 @@ from ..kernel import Kernel
 from .described import DescribedKernel, stand_ins
 
 LANGUAGE = "1.7.4"  # whose modules ours are compatible with
-_TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+_CPU_TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+# PTX for every device, and machine code for the most common ones.
+_PTX, _CUDA_TARGETS = "compute_75", ("sm_80", "sm_90")
 
 
 class Module:
     """Kernels and graphs to be exported, with the fields that they use.
 
-    arch: ti.cpu, or None for the arch of ti.init. caps: for GPUs, ignored. targets: the levels of
-    x86-64 for which kernels are compiled; a program that loads the module gets the highest that its
-    machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number N.
+    arch: ti.cpu or ti.cuda, or None for the arch of ti.init. caps: ignored. targets: those for
+    which kernels are compiled, in place of the arch's default: levels of x86-64, and CUDA devices
+    as "sm_90" (machine code) and "compute_80" (PTX); a program that loads the module gets the best
+    that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number
+    N.
 
     Example::
 
@@ -45,9 +50,10 @@ class Module:
 
     def __init__(self, arch=None, caps=None, targets=None, glibc=28):
         runtime.require_init("make a ti.aot.Module")
-        if arch is not None and arch is not runtime.cfg.arch:
+        if arch not in (None, cpu, cuda):
             warnings.warn(say.export_for_other_arch(arch=arch), stacklevel=2)
-        self._targets = list(targets or _TARGETS)
+            arch = None
+        self._targets = list(targets or _targets_of(arch or runtime.cfg.arch))
         # Every kernel runs on glibc 2.28; newer ones have more vector functions.
         self._glibc = glibc if glibc > 28 else 0
         self._kernels = {}  # name -> DescribedKernel
@@ -272,6 +278,14 @@ class Module:
 
                 made.update(access_kernels(name, field))
         return made
+
+
+def _targets_of(arch):
+    """The default targets of modules for ti.cpu or ti.cuda."""
+    if arch != cuda:
+        return _CPU_TARGETS
+    own = runtime.target() if runtime.cfg.arch == cuda else ""
+    return [*([own] if own else _CUDA_TARGETS), _PTX]
 
 
 class _KernelTemplate:

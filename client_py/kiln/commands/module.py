@@ -27,8 +27,9 @@ def show(argv):
     facts = dict(found["facts"])
     needs = [f"{k[6:]} {v}" for k, v in facts.items() if k.startswith("needs.")]
     print(f"{found['name']}: {size(found['bytes'])}, {', '.join(found['targets'])}")
-    print(f"  format {found['format']}, module ABI {found['module_abi']}", end="")
-    print(f", tree ABI {found['tree_abi']}" if found["tree_abi"] else "")
+    abis = [f"{of} ABI {found[f'{of.lower()}_abi']}" for of in ("module", "tree", "CUDA")]
+    shown = [text for text in abis if not text.endswith(" 0")]
+    print(f"  format {found['format']}, {', '.join(shown)}")
     print(f"  needs {', '.join(needs) or 'no newer glibc than any supported system has'}")
     for kind in ("kernels", "graphs", "fields"):
         for text in found[kind].values():
@@ -57,7 +58,7 @@ def check(argv):
         if why:
             return failure(f"{path}: no trusted key vouches for it: {why}")
     found = _described(path)
-    loaded = _native.LoadedModule(path)
+    loaded = _native.LoadedModule(path, "best")
     _native.LoadedWorld(loaded, 0)
     if options["json"]:
         print_json({"name": found["name"], "target": loaded.target})

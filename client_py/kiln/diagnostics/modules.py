@@ -13,7 +13,7 @@ ROWS = {
     ),
     "export_for_other_arch": (
         str,
-        "modules are for ti.cpu; arch={arch} is ignored",
+        "modules are for ti.cpu and ti.cuda; arch={arch} is ignored",
     ),
     "export_of_array_without_type": (
         TaichiCompilationError,
@@ -67,6 +67,10 @@ ROWS = {
     "module_field_of_other_shape": (
         ValueError,
         "field '{name}' of the module has the shape {shape}, the array {got}",
+    ),
+    "module_for_other_arch": (
+        ValueError,
+        "modules run on ti.cpu and ti.cuda, arch={arch} is neither",
     ),
     "module_is_damaged": (ValueError, "{text}"),
     "module_is_not_trusted": (PermissionError, "{path}: no trusted key vouches for it: {why}"),

@@ -14,7 +14,9 @@
  *
  * The library reads no environment variable, prints nothing, installs no handler of signals, forks
  * or exits, and starts no thread before the first loop that is worth sharing. Nothing is global:
- * two libraries of one process may use it without knowing of each other.
+ * two libraries of one process may use it without knowing of each other. (CUDA's driver and its
+ * device are the process's; the library opens the driver for the first module that has code for
+ * it.)
  *
  * Failures. Functions return KILN_OK (0) or a code; kiln_error() then has the reason: what failed,
  * where, and what was expected. Outputs are unchanged after a failure.
@@ -25,7 +27,8 @@
  *
  * Threads. Any function may be called from any thread, except that freeing an object requires that
  * no other call uses it. Kernels that run at the same time on the same data race, as functions of C
- * would. A child of fork may go on using all objects; its loops run on the calling thread.
+ * would. A child of fork may go on using all objects; its loops run on the calling thread. Objects
+ * of CUDA devices fail there, as CUDA does.
  *
  * Versions. The library's symbols are versioned (KILN_1.0). Functions and fields of structs are
  * only ever added. A program that needs a newer library fails to link or load, and names the
@@ -93,6 +96,14 @@ typedef struct kiln_executor {
                        void (*body)(void* body_self, int64_t begin, int64_t end), void* body_self);
 } kiln_executor;
 
+/* Where kernels run. */
+enum {
+  KILN_DEVICE_BEST = 0, /* a CUDA device, for modules that have code for one that is there; or the
+                         * CPU */
+  KILN_DEVICE_CPU = 1,
+  KILN_DEVICE_CUDA = 2
+};
+
 typedef struct kiln_context_options {
   uint32_t size;
   /* Threads of a loop, the caller included; 0: one for each CPU that the process may use. */
@@ -114,6 +125,14 @@ typedef struct kiln_context_options {
   void* (*allocate)(void* self, size_t bytes, size_t alignment);
   void (*release)(void* self, void* data, size_t bytes);
   void* memory_self;
+  /* On which device the kernels of the context's modules run. The options above are about the
+   * CPU. */
+  uint32_t device;
+  /* 1 + the number of the CUDA device, in the driver's order (CUDA_VISIBLE_DEVICES); 0: that of the
+   * process, or the first one. A process uses one. */
+  uint32_t cuda_device;
+  /* The path of CUDA's driver; NULL: "libcuda.so.1". A process uses one. */
+  const char* cuda_driver;
 } kiln_context_options;
 
 /* NULL options: the defaults above. */
@@ -126,6 +145,10 @@ KILN_EXPORT kiln_status kiln_context_free(kiln_context* context);
 
 /* Starts the threads now, so that no launch has to (see kiln_world_prepare). */
 KILN_EXPORT kiln_status kiln_context_prepare(kiln_context* context);
+
+/* Returns when the launches of the process on a CUDA device are done. KILN_FAILED_PRECONDITION if
+ * one of them has failed since the last call. The context's modules on the CPU need no call. */
+KILN_EXPORT kiln_status kiln_context_synchronize(kiln_context* context);
 
 /* ---- Modules -----------------------------------------------------------------------------------
  */
@@ -143,9 +166,10 @@ typedef struct kiln_open_options {
   const uint64_t* signatures;
 } kiln_open_options;
 
-/* Loads a file for the highest level of x86-64 that it has and this machine runs. KILN_UNAVAILABLE
- * if it cannot be read, KILN_DATA_LOSS if it is damaged, KILN_FAILED_PRECONDITION if this machine
- * or this library is too old for it. */
+/* Loads a file for the best target that it has and the context's device runs: the highest level of
+ * x86-64, or the machine code or PTX for the CUDA device. KILN_UNAVAILABLE if it cannot be read,
+ * KILN_DATA_LOSS if it is damaged, KILN_FAILED_PRECONDITION if it has nothing for this machine, or
+ * this machine or this library is too old for it. */
 KILN_EXPORT kiln_status kiln_module_open(kiln_context* context, const char* path,
                                          const kiln_open_options* options, kiln_module** module);
 /* The same of a file's bytes, which are copied. */
@@ -169,7 +193,7 @@ KILN_EXPORT const kiln_graph* kiln_module_graph(const kiln_module* module, const
 KILN_EXPORT const kiln_kernel* kiln_module_kernel_at(const kiln_module* module, size_t number);
 KILN_EXPORT const kiln_graph* kiln_module_graph_at(const kiln_module* module, size_t number);
 
-/* The module's name, and the target for which it was loaded ("x86-64-v3"). */
+/* The module's name, and the target for which it was loaded ("x86-64-v3", "sm_90"). */
 KILN_EXPORT const char* kiln_module_name(const kiln_module* module);
 KILN_EXPORT const char* kiln_module_target(const kiln_module* module);
 
@@ -199,9 +223,10 @@ KILN_EXPORT const char* kiln_dtype_name(kiln_dtype dtype);
 #define KILN_MAX_NDIM 16
 
 /* Memory of the program, seen as an array. It has the layout of DLPack's DLTensor, so that a
- * DLTensor* may be cast: device_type is 1 (CPU), `code` 0 for signed, 1 for unsigned integers, 2
- * for floats and 6 for bool, `lanes` 1. Strides count elements; NULL: C order. The axes of elements
- * that are vectors or matrices come last. */
+ * DLTensor* may be cast: device_type is 1 (CPU) or, for modules on a CUDA device, also 2 (CUDA) or
+ * 3 (memory of the CPU that is pinned), `code` 0 for signed, 1 for unsigned integers, 2 for floats
+ * and 6 for bool, `lanes` 1. Strides count elements; NULL: C order. The axes of elements that are
+ * vectors or matrices come last. */
 typedef struct kiln_array {
   void* data;
   int32_t device_type, device_id;
@@ -343,8 +368,10 @@ typedef struct kiln_world kiln_world;
 typedef struct kiln_world_options {
   uint32_t size;
   uint32_t reserved;
-  uint64_t seed;      /* of random numbers */
-  uint64_t max_bytes; /* of the fields, the cells of sparse ones included; 0: no limit */
+  uint64_t seed; /* of random numbers */
+  /* Of the fields, the cells of sparse ones included; 0: no limit. On a CUDA device: of each tree
+   * of SNodes, which takes its memory at once; 0: 1 GiB for trees with sparse ones. */
+  uint64_t max_bytes;
 } kiln_world_options;
 
 /* All elements are zero, all sparse cells inactive. */
@@ -379,7 +406,8 @@ KILN_EXPORT kiln_status kiln_module_field_at(const kiln_module* module, size_t n
                                              kiln_field* field);
 
 /* A field's memory as an array, valid as long as the world. KILN_FAILED_PRECONDITION, with the
- * reason, for fields that are no strided array: use the two functions below. */
+ * reason, for fields that are no strided array, and on CUDA devices: use the two functions below.
+ */
 typedef struct kiln_view {
   kiln_array array; /* points to the two members below: copy the whole struct with care */
   int64_t shape[KILN_MAX_NDIM];
@@ -397,7 +425,7 @@ KILN_EXPORT kiln_status kiln_field_write(kiln_world* world, const char* name, co
 
 /* The address of one number of an element. `indices` has `ndim` entries, `component` counts the
  * element's numbers. With `activate`, an inactive cell becomes active; otherwise *address is NULL
- * for it. */
+ * for it. KILN_UNIMPLEMENTED on CUDA devices. */
 KILN_EXPORT kiln_status kiln_field_locate(kiln_world* world, const char* name,
                                           const int64_t* indices, uint32_t component, int activate,
                                           void** address);
@@ -412,7 +440,7 @@ typedef struct kiln_launch_options {
   void (*print)(void* self, const char* text, size_t bytes);
   void* print_self;
   /* Storing 1, from any thread or a signal handler, ends the launch within about 100 ms:
-   * KILN_ABORTED. The caller resets it. */
+   * KILN_ABORTED. The caller resets it. Launches on a CUDA device do not look at it. */
   volatile uint32_t* stop;
 } kiln_launch_options;
 
@@ -422,13 +450,19 @@ typedef struct kiln_launch_options {
  * converted as in Python; a fraction for an integer, a number beyond its range, and arrays of
  * another dtype, rank, element shape, device or order are KILN_INVALID_ARGUMENT. So is an array
  * that shares memory with a field that the kernel uses, if one of the two is written, and arrays of
- * a derivative that share memory. */
+ * a derivative that share memory.
+ *
+ * On a CUDA device, arrays of the CPU are copied there, and back if the kernel writes to them. The
+ * call returns when the work is done only if the kernel returns numbers, prints, checks something
+ * or writes to such arrays; otherwise the device does it later, in order, in the legacy default
+ * stream. A later call on the device then tells of a failure. */
 KILN_EXPORT kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world,
                                     const kiln_arg* args, size_t count, uint64_t* results,
                                     const kiln_launch_options* options);
 
 /* The same without any of these checks: `slots` has kiln_signature.slots entries, of which the
  * caller fills in those of the parameters (kiln_param.first_slot); the call fills in the others.
+ * (On a CUDA device it also replaces addresses of arrays of the CPU by those of their copies.)
  * `results` has kiln_signature.result_slots entries, or is NULL if there are none. */
 KILN_EXPORT kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world,
                                           uint64_t* slots, uint64_t* results,

@@ -428,6 +428,13 @@ class Executor {
   detail::Callable<void(std::int64_t, Body)> parallel_for_;
 };
 
+/* Where kernels run. `best`: on a CUDA device, for modules that have code for one that is there. */
+enum class Device : std::uint32_t {
+  best = KILN_DEVICE_BEST,
+  cpu = KILN_DEVICE_CPU,
+  cuda = KILN_DEVICE_CUDA
+};
+
 /* The functions may be called from any thread, and must not throw. */
 struct ContextOptions {
   /* Threads of a loop, the caller included; 0: one for each CPU that the process may use. */
@@ -442,6 +449,12 @@ struct ContextOptions {
    * the system's. Both or neither. */
   detail::Callable<void*(std::size_t bytes, std::size_t alignment)> allocate;
   detail::Callable<void(void* data, std::size_t bytes)> release;
+  /* Of the context's modules. All options above are about the CPU. */
+  Device device = Device::best;
+  /* Of a CUDA device, in the driver's order; -1: that of the process, or the first one. */
+  int cuda_device = -1;
+  /* The path of CUDA's driver; empty: "libcuda.so.1". */
+  std::string cuda_driver;
 };
 
 namespace detail {
@@ -481,6 +494,9 @@ struct ContextHandle {
         static_cast<ContextHandle*>(self)->options.release(data, bytes);
       };
     }
+    made.device = static_cast<std::uint32_t>(options.device);
+    made.cuda_device = static_cast<std::uint32_t>(options.cuda_device + 1);
+    if (!options.cuda_driver.empty()) made.cuda_driver = options.cuda_driver.c_str();
     return kiln_context_new(&made, &raw);
   }
 
@@ -530,6 +546,11 @@ class Context {
   /* Starts the threads now, so that no launch has to (see World::prepare). */
   Result<void> prepare() {
     KILN_HPP_TRY(kiln_context_prepare(raw()));
+    return Result<void>();
+  }
+  /* Waits for launches on a CUDA device, and fails if one of them did. */
+  Result<void> synchronize() {
+    KILN_HPP_TRY(kiln_context_synchronize(raw()));
     return Result<void>();
   }
 
@@ -1203,9 +1224,9 @@ class Module {
   Module(Module&&) = default;
   Module& operator=(Module&&) = default;
 
-  /* Loads a file for the highest level of x86-64 that it has and this machine runs.
-   * KILN_UNAVAILABLE if it cannot be read, KILN_DATA_LOSS if it is damaged,
-   * KILN_FAILED_PRECONDITION if this machine or this library is too old for it. `signatures` is a
+  /* Loads a file for the best target that it has and the context's device runs. KILN_UNAVAILABLE if
+   * it cannot be read, KILN_DATA_LOSS if it is damaged, KILN_FAILED_PRECONDITION if it has nothing
+   * for this machine, or this machine or this library is too old for it. `signatures` is a
    * generated header's digest: a module with other signatures is refused. */
   static Result<Module> open(const Context& context, const std::string& path,
                              const std::uint64_t* signatures = nullptr) {
@@ -1266,7 +1287,7 @@ class Module {
   }
 
   std::string name() const { return kiln_module_name(raw()); }
-  /* For which it was loaded: "x86-64-v3". */
+  /* For which it was loaded: "x86-64-v3", "sm_90". */
   std::string target() const { return kiln_module_target(raw()); }
   /* Borrowed; NULL of an empty one. */
   kiln_module* raw() const noexcept { return detail::raw_of(handle_); }

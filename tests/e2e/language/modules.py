@@ -27,8 +27,13 @@ def loaded(module, name="m.kiln"):
     return ti.aot.load(name)
 
 
+def new_module():
+    on_cuda = ti.lang.impl.current_cfg().arch == ti.cuda
+    return ti.aot.Module(targets=["sm_90" if on_cuda else "x86-64-v2"])
+
+
 def module_of(*kernels, **fields):
-    made = ti.aot.Module(targets=["x86-64-v2"])
+    made = new_module()
     for name, field in fields.items():
         made.add_field(name, field)
     for kernel in kernels:
@@ -190,7 +195,7 @@ def graphs(show):
     builder.dispatch(add, a, k)
     builder.dispatch(double, a)
     builder.dispatch(add, a, 100)
-    module = ti.aot.Module(targets=["x86-64-v2"])
+    module = new_module()
     module.add_graph("steps", builder.compile())
     with folder():
         m = loaded(module)
@@ -220,7 +225,7 @@ def templates_and_methods(show):
             self.count[None] += by
 
     counter = Counter()
-    module = ti.aot.Module(targets=["x86-64-v2"])
+    module = new_module()
     for name, field in (("x", x), ("y", y), ("count", counter.count)):
         module.add_field(name, field)
     with module.add_kernel_template(fill) as template:
@@ -248,14 +253,14 @@ def prints_and_failures(show):
         assert n < 3, f"n is {n}"
 
     with folder():
-        module = ti.aot.Module(targets=["x86-64-v2"])
+        module = new_module()
         module.add_kernel(speak)
         m = loaded(module)
         m.speak([1, 2.5], 2)
 
     ti.init(arch=ti.cpu, debug=True)
     with folder():
-        module = ti.aot.Module(targets=["x86-64-v2"])
+        module = new_module()
         module.add_kernel(speak)
         m = loaded(module)
         m.speak([1, 2.5], 2)
@@ -296,7 +301,7 @@ def what_cannot_be_exported(show):
     def plain():
         x[0] = 1
 
-    module = ti.aot.Module(targets=["x86-64-v2"])
+    module = new_module()
     show.error(lambda: module.add_kernel(vague))
     show.error(lambda: module.add_kernel(vague, {"b": 3}))
     show.error(lambda: module.add_kernel(template))
@@ -310,13 +315,13 @@ def what_cannot_be_exported(show):
     show.error(lambda: module.archive("m.zip"))
     show.error(lambda: module.export("1+1.kiln"))
     show.error(lambda: ti.aot.export(3))
-    other = ti.aot.Module(targets=["sm_90"])
+    other = ti.aot.Module(targets=["sm_999"])
     other.add_kernel(plain)
     show.error(lambda: other.export("m.kiln"))
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        ti.aot.Module(ti.cuda)
+        ti.aot.Module(ti.vulkan)
     show(str(told[0].message))
 
     builder = ti.graph.GraphBuilder()
@@ -357,6 +362,7 @@ def misused_modules(show):
         show.error(lambda: m.scalf)
         show.error(lambda: m.x.from_numpy([1, 2, 3]))
         show.error(lambda: ti.aot.load("none.kiln"))
+        show.error(lambda: ti.aot.load("m.kiln", arch=ti.vulkan))
         with open("m.kiln", "rb") as file:
             whole = file.read()
         for name, data in (
@@ -389,8 +395,8 @@ def files_at_one_path(show):
         x[None] = 2
 
     with folder():
-        first = ti.aot.Module(targets=["x86-64-v2"])
-        second = ti.aot.Module(targets=["x86-64-v2"])
+        first = new_module()
+        second = new_module()
         for module, kernel in ((first, one), (second, two)):
             module.add_field("x", x)
             module.add_kernel(kernel, name="set")
@@ -434,7 +440,7 @@ def shared_memory(show):
         for i in a:
             b[i] += a[i] ** 2
 
-    module = ti.aot.Module(targets=["x86-64-v2"])
+    module = new_module()
     module.add_kernel(loss_of.grad, name="gradient")
     with folder():
         m = loaded(module)

@@ -1,0 +1,240 @@
+"""Modules with images for CUDA devices, on the emulator of CUDA: in C, C++ and Python programs
+without daemon and compiler."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from tests.sdk.conftest import ROOT, run
+from tests.sdk.modules_test import BARE, KILN, SOURCES, build
+
+EMULATOR = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
+CUDA = {"KILN_CUDA_DRIVER": "emulator", "KILN_BIN": str(EMULATOR.parent), "KILN_HOME": "/nowhere"}
+GOLDEN = sorted((pathlib.Path(__file__).parent / "golden_cuda").glob("*.kiln"))
+
+# What on_cuda.c prints besides what it was loaded for and what sim.py prints.
+TOLD = """in place 11 12 13
+kernel 'add', argument 'a' takes an array of i32 with 1 axes, got an array that it cannot use: \
+its address is not in the memory of a CUDA device
+kernel 'add', argument 'a' takes an array of i32 with 1 axes, got an array on device 7; this \
+module runs on CUDA (2), and copies arrays of the CPU (1)
+copied 11 22 23
+slots 4 4 9
+field 'height': it is no strided array in memory: it is in a CUDA device's memory; copy its \
+elements instead
+field 'height': its elements are in a CUDA device's memory; copy them instead
+{cpu}
+{target}
+kiln_context_new: the process uses another CUDA driver than /other/libcuda.so
+"""
+NO_CPU_CODE = "the module is for {targets}, and has no code for CPUs"
+
+
+class Exported:
+    """sim.py for a CUDA device alone, and for the CPU, too. The program itself runs on the CPU."""
+
+    def __init__(self, folder):
+        subprocess.run([KILN, "build", "emulator"], check=True, capture_output=True)
+        self.folder = folder
+        names = ("image", "both", "sim")
+        self.image, self.both, self.linked = (folder / f"{name}.kiln" for name in names)
+        self.static = folder / "libsim.a"
+        environment = {**os.environ, "KILN_HOME": str(folder / "home")}
+        text = ""
+        for path, targets in (
+            (self.image, "sm_90"),
+            (self.both, "compute_75,x86-64-v2"),
+            (self.linked, "sm_90"),
+        ):
+            more = ("--static", self.static) if path == self.linked else ()
+            command = (KILN, "export", SOURCES / "sim.py", "-o", path, "--target", targets, *more)
+            text = run(*command, env=environment)
+        self.printed, _, _ = text.partition(str(self.linked))
+        run(KILN, "stop", env=environment)
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory):
+    return Exported(tmp_path_factory.mktemp("sim"))
+
+
+def loaded(path, code="print(m.target)", settings="", **environment):
+    """What a Python program prints that loads a module as `m`, or the text of its error."""
+    program = f"""
+import kiln as ti
+try:
+    m = ti.aot.load({str(path)!r})
+    {code}
+except (ValueError, RuntimeError) as error:
+    print(type(error).__name__, str(error).replace({str(path)!r}, "FILE"))
+"""
+    environment = {**os.environ, **CUDA, "KILN_FAKE_CUDA": settings, **environment}
+    return run(KILN, "python", "-c", program, env=environment)
+
+
+def told(printed, target, cpu):
+    return f"{target}\n{printed}{TOLD.format(target=target, cpu=cpu)}"
+
+
+def test_c_program(sim, package, tmp_path):
+    program = build(package, tmp_path, "on_cuda.c", "-ldl")
+    refusal = NO_CPU_CODE.format(targets="sm_90")
+    assert run(program, sim.image, EMULATOR, env=BARE) == told(sim.printed, "sm_90", refusal)
+    assert run(program, sim.both, EMULATOR, env=BARE) == told(
+        sim.printed, "compute_75", "x86-64-v2"
+    )
+
+
+@pytest.mark.parametrize("module", GOLDEN, ids=lambda path: path.stem)
+def test_modules_of_all_earlier_abis_run(module, package, tmp_path):
+    """Files that programs ship: one of sim.py for each CUDA ABI, kept for ever. What fails here
+    needs a new number (common/module/format.h), and a file beside the old ones."""
+    program = build(package, tmp_path, "on_cuda.c", "-ldl")
+    printed = (pathlib.Path(__file__).parent / "golden" / "sim_abi2.txt").read_text()
+    refusal = NO_CPU_CODE.format(targets="compute_75")
+    assert run(program, module, EMULATOR, env=BARE) == told(printed, "compute_75", refusal)
+
+
+def test_cpp_program_and_linked_module(sim, package, tmp_path):
+    source = tmp_path / "linked.cc"
+    source.write_text("""
+#include <cstdio>
+#include <vector>
+#include "kiln/kiln.hpp"
+extern "C" const char kiln_module_v1_sim[];
+int main(int, char** argv) {
+  kiln::ContextOptions options;
+  options.device = kiln::Device::cuda;
+  options.cuda_driver = argv[1];
+  kiln::Context context = kiln::Context::create(options);
+  const kiln::Module module = kiln::Module::open_linked(context, kiln_module_v1_sim);
+  kiln::World world = kiln::World::create(module);
+  module.kernel("fill")(world, 2.0f);
+  std::vector<std::int32_t> numbers = {1, 2, 3};
+  module.kernel("add")(world, numbers, 4);
+  context.synchronize();
+  std::printf("%s %g %d\\n", module.target().c_str(), module.kernel("total").call<double>(world),
+              numbers[2]);
+}
+""")
+    program = build(package, tmp_path, source, sim.static, "-std=c++17")
+    assert run(program, EMULATOR, env=BARE) == "sm_90 47616 7\n"
+
+
+def test_python_needs_neither_daemon_nor_compiler(sim):
+    code = """
+    m.fill(2.0); m.scatter(); m.x.from_numpy(range(8)); m["loss.grad"].from_numpy(1.0)
+    m.square_grad()
+    print(f"total {m.total():g}"); print(f"most {m.most():g}"); print(f"burn {m.burn(20)}")
+    print(f"pack {m.pack()}"); print(f"grad {m['x.grad'].to_numpy()[3]:g}")
+    import numpy as np
+    v = np.full((4, 3), 1.5, np.float32)
+    print("norms", *(f"{one:g}" for one in m.norms(v, [1.0, 2.0, 3.0])))
+    print(f"vector {v[1][2]:g}")
+    a = np.zeros(3, np.int32)
+    m.twice.run({"a": a, "k": 5})
+    print(f"twice {a[2]}")
+    m.speak(3)
+    print(m.target)"""
+    assert loaded(sim.image, code.strip()) == f"{sim.printed}sm_90\n"
+    # Ndarrays of a program on the device are used in place.
+    code = """
+    ti.init(arch=ti.cuda, log_level=ti.ERROR, offline_cache=False)
+    a = ti.ndarray(ti.i32, 3)
+    a[1] = 5
+    m.twice.run({"a": a, "k": 2})
+    a[0] = 1
+    m.add(a, 1)
+    print([a[i] for i in range(3)])"""
+    assert loaded(sim.image, code.strip()) == "[2, 108, 103]\n"
+
+
+def test_the_loader_chooses(sim):
+    assert loaded(sim.both) == "compute_75\n"
+    again = f"print(ti.aot.load({str(sim.both)!r}, arch=ti.cpu).target)"
+    assert loaded(sim.both, again) == "x86-64-v2\n"
+    # An older device of the emulator runs the PTX; without one, the CPU runs the module.
+    assert loaded(sim.both, settings="arch=75") == "compute_75\n"
+    assert loaded(sim.both, settings="no_device") == "x86-64-v2\n"
+    assert loaded(sim.both, KILN_CUDA_DRIVER="/nowhere/libcuda.so") == "x86-64-v2\n"
+    # Machine code is of its generation; newer devices compile the PTX beside it.
+    assert loaded(sim.image, settings="arch=100") == "compute_90\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "driver", "text"),
+    [
+        ("no_device", "emulator", "the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"),
+        ("", "/nowhere/libcuda.so", "no CUDA driver (/nowhere/libcuda.so)"),
+        ("arch=80", "emulator", "kernel 'add' is for sm_90, this machine's Kiln PTX emulator is"),
+        ("arch=70", "emulator", "has compute capability 7.0; kernels run on 7.5 and later"),
+    ],
+)
+def test_what_is_missing_is_named(sim, settings, driver, text):
+    told = loaded(sim.image, settings=settings, KILN_CUDA_DRIVER=driver)
+    assert told.startswith("RuntimeError FILE: the module is for sm_90, and does not run on CUDA")
+    assert text in told
+
+
+def test_images_that_no_driver_loads(sim, tmp_path):
+    """Of a driver that is too old for the PTX, and of one that refuses all code."""
+    told = loaded(sim.image, settings="driver=11060")
+    assert "kernel 'add', image for sm_90: " in told and "CUDA 11.8 (R520)" in told
+    assert loaded(sim.both, settings="driver=11060") == "x86-64-v2\n"
+    told = loaded(sim.image, settings="fail_image=1")
+    assert "kernel 'add', image for sm_90: the CUDA driver does not load" in told
+
+
+@pytest.fixture(scope="module")
+def seal(tmp_path_factory):
+    program = tmp_path_factory.mktemp("seal") / "seal"
+    run("gcc", "-O2", "-Wall", "-Wextra", "-Werror", SOURCES / "seal.c", "-o", program)
+    return program
+
+
+def changed(module, seal, path, change):
+    """A copy with other bytes, and a checksum that fits. change: of (bytes, tables' offset)."""
+    data = bytearray(module.read_bytes())
+    change(data, int.from_bytes(data[-32:-24], "little"))
+    path.write_bytes(data)
+    run(seal, path)
+    return path
+
+
+def test_newer_images_are_refused_by_number(sim, seal, tmp_path):
+    def newer(data, at):
+        data[at + 28] = 9
+
+    path = changed(sim.image, seal, tmp_path / "newer.kiln", newer)
+    assert "the module has CUDA ABI 9, this library reads 1" in loaded(path)
+    # Its code for CPUs is as before.
+    path = changed(sim.both, seal, tmp_path / "newer.kiln", newer)
+    assert loaded(path) == "x86-64-v2\n"
+    # A library that knows no images refuses the one, and runs the CPU's code of the other.
+    show = [run(KILN, "module", "show", one).splitlines()[1] for one in (sim.image, sim.both)]
+    assert [line.strip() for line in show] == [
+        "format 1.1, module ABI 3, tree ABI 1, CUDA ABI 1",
+        "format 1.1, module ABI 2, tree ABI 1, CUDA ABI 1",
+    ]
+
+
+def test_damaged_images_are_refused(sim, seal, tmp_path):
+    def damaged(old, new):
+        def change(data, _):
+            at = data.index(old)
+            data[at : at + len(old)] = new
+
+        return loaded(changed(sim.image, seal, tmp_path / "damaged.kiln", change))
+
+    told = damaged(b"KILNCUDA", b"KILNCUDE")
+    assert told.startswith("ValueError FILE: kernel ")
+    assert "image for sm_90: does not begin like CUDA code" in told
+    flipped = bytearray(sim.image.read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    path = tmp_path / "flipped.kiln"
+    path.write_bytes(flipped)
+    assert loaded(path) == (
+        "ValueError FILE: not a module of Kiln, or damaged: its checksum is another\n"
+    )
