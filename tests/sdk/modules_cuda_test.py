@@ -124,21 +124,8 @@ int main(int, char** argv) {
 
 
 def test_python_needs_neither_daemon_nor_compiler(sim):
-    code = """
-    m.fill(2.0); m.scatter(); m.x.from_numpy(range(8)); m["loss.grad"].from_numpy(1.0)
-    m.square_grad()
-    print(f"total {m.total():g}"); print(f"most {m.most():g}"); print(f"burn {m.burn(20)}")
-    print(f"pack {m.pack()}"); print(f"grad {m['x.grad'].to_numpy()[3]:g}")
-    import numpy as np
-    v = np.full((4, 3), 1.5, np.float32)
-    print("norms", *(f"{one:g}" for one in m.norms(v, [1.0, 2.0, 3.0])))
-    print(f"vector {v[1][2]:g}")
-    a = np.zeros(3, np.int32)
-    m.twice.run({"a": a, "k": 5})
-    print(f"twice {a[2]}")
-    m.speak(3)
-    print(m.target)"""
-    assert loaded(sim.image, code.strip()) == f"{sim.printed}sm_90\n"
+    program = (KILN, "python", SOURCES / "load.py", sim.image, "sm_90")
+    assert run(*program, env={**os.environ, **CUDA}) == sim.printed
     # Ndarrays of a program on the device are used in place.
     code = """
     ti.init(arch=ti.cuda, log_level=ti.ERROR, offline_cache=False)

@@ -141,30 +141,10 @@ def test_linked_module_prints_the_same(sim, package, tmp_path):
 
 
 def test_python_needs_neither_daemon_nor_compiler(sim):
-    program = f"""
-import kiln as ti
-m = ti.aot.load({str(sim.module)!r})
-m.fill(2.0)
-m.scatter()
-m.x.from_numpy(range(8))
-m["loss.grad"].from_numpy(1.0)
-m.square_grad()
-print(f"total {{m.total():g}}")
-print(f"most {{m.most():g}}")
-print(f"burn {{m.burn(20)}}")
-print(f"pack {{m.pack()}}")
-print(f"grad {{m['x.grad'].to_numpy()[3]:g}}")
-import numpy as np
-v = np.full((4, 3), 1.5, np.float32)
-print("norms", *(f"{{one:g}}" for one in m.norms(v, [1.0, 2.0, 3.0])))
-print(f"vector {{v[1][2]:g}}")
-a = np.zeros(3, np.int32)
-m.twice.run({{"a": a, "k": 5}})
-print(f"twice {{a[2]}}")
-m.speak(3)
-"""
     environment = {**os.environ, "KILN_BIN": "/nowhere", "KILN_HOME": "/nowhere/home"}
-    assert run(KILN, "python", "-c", program, env=environment) == sim.printed
+    target = run(KILN, "module", "check", sim.module, env=environment).split()[-1]
+    program = (KILN, "python", SOURCES / "load.py", sim.module, target)
+    assert run(*program, env=environment) == sim.printed
 
 
 # Processors that QEMU imitates, and what they get of a module for v2, v3 and v4.

@@ -88,6 +88,8 @@ def main():
     try:
         fill_cache(home, sections, options)
         copy_kiln(tree, home)
+        if "conformance" in options.only:
+            export_modules(tree)
         if own:
             copy_native(tree)
             if not options.small:
@@ -179,6 +181,23 @@ def copy_kiln(tree, home):
     for file in home.iterdir():
         if file.name not in ("cache", "warm"):
             shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def export_modules(tree):
+    """Modules of a program, by the target for which the machine has to load them."""
+    modules = tree / "modules"
+    modules.mkdir()
+    source = tree / "tests" / "sdk" / "modules"
+    source.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "sdk" / "modules" / "load.py", source)
+    environment = {**os.environ, "KILN_SERVER": "off", "KILN_HOME": str(modules / "home")}
+    for target in ("sm_90", "compute_75"):
+        path = modules / f"{target}.kiln"
+        program = ROOT / "tests" / "sdk" / "modules" / "sim.py"
+        command = [ROOT / "kiln", "export", program, "-o", path, "--target", target]
+        told = output(command, env=environment)
+        (modules / "printed").write_text(told.partition(str(path))[0])
+    shutil.rmtree(modules / "home")
 
 
 def copy_native(tree):

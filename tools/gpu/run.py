@@ -7,7 +7,8 @@
 The parts are, of those in the bundle:
   benchmarks   benchmarks.py and the program of peers.cu (--small: with few elements)
   conformance  each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
-               showed; a kernel that the bundle's cache lacks is a fault, which names it
+               showed; a kernel that the bundle's cache lacks is a fault, which names it. And
+               exported modules, as machine code and as PTX
   fuzz         random programs, compared with what models of them give
   interop      interop.py: Kiln beside PyTorch and CuPy (--long: its long form)
   libraries    libraries.py: PyTorch, CuPy and Triton beside benchmarks.py
@@ -96,6 +97,7 @@ def main():
     sections = [section for section in sections if section not in NEED_A_COMPILER]
     if "conformance" in only:
         results["conformance"] = conformance(sections, options.jobs, end)
+        results["conformance"]["exported modules"] = exported_modules(end)
         write(options.out, results)
     if "fuzz" in only:
         results["fuzz"] = fuzz(options.jobs, end)
@@ -178,6 +180,19 @@ def run_section(section, end):
         if fault is not None:
             faults[name] = fault[:4000]
     return {"cases": len(expected), "faults": faults, "seconds": time.monotonic() - start}
+
+
+def exported_modules(end):
+    """As run_section, of the modules that pack.py has exported."""
+    start, folder, faults = time.monotonic(), ROOT / "modules", {}
+    modules = sorted(folder.glob("*.kiln"))
+    expected = (folder / "printed").read_text()
+    for module in modules:
+        command = [ROOT / "tests" / "sdk" / "modules" / "load.py", module, module.stem]
+        status, output = finished([sys.executable, *map(str, command)], end)
+        if status != 0 or output != expected:
+            faults[module.stem] = output[-4000:]
+    return {"cases": len(modules), "faults": faults, "seconds": time.monotonic() - start}
 
 
 def fuzzers(home):
