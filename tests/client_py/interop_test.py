@@ -171,6 +171,15 @@ def test_missing_libraries(ti, monkeypatch):
         x.to_paddle()
 
 
+def test_what_importers_ask_for(ti):
+    """Arguments of newer versions of DLPack: the own device, and no copy."""
+    x = ti.field(ti.f32, 4)
+    x.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=False)
+    for asked in {"dl_device": (2, 0)}, {"copy": True}:
+        with pytest.raises(BufferError, match="in place, on their own device"):
+            x.__dlpack__(**asked)
+
+
 def test_a_capsule_is_used_once_and_freed(ti):
     x = ti.ndarray(ti.f32, 4)
     capsule = x.__dlpack__()

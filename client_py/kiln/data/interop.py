@@ -244,14 +244,18 @@ def by_scalar(scalar):
 class Exporter:
     """Base class of fields and ndarrays, which export their memory through DLPack."""
 
-    def __dlpack__(self, stream=None):
+    def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
         """A capsule over the elements' own memory, which an importer keeps alive.
 
         stream: on CUDA, the importer's stream, which waits for the kernels before: a handle, 1 or
-        None for the default stream, 2 for that of the thread, -1 to wait for nothing.
+        None for the default stream, 2 for that of the thread, -1 to wait for nothing. max_version:
+        capsules have no version, as importers of all versions accept. Raises BufferError if
+        `dl_device` is another device, or `copy` is true.
         """
         if stream == 0:
             raise say.ambiguous_stream()
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise say.elements_only_in_place()
         capsule = _native.to_dlpack(self._living_storage())
         if stream != -1 and _on_cuda():
             _native.release_to(stream or _DEFAULT_STREAM)

@@ -21,6 +21,10 @@ ROWS = {
         "its strides {strides} are not those of C order",
     ),
     "ambiguous_stream": (ValueError, "stream 0 is ambiguous; the default stream of CUDA is 1"),
+    "elements_only_in_place": (
+        BufferError,
+        "other libraries get the elements in place, on their own device; to_numpy() makes a copy",
+    ),
     "elements_not_on_cuda": (
         AttributeError,
         "__cuda_array_interface__: the elements are not on a CUDA device",

@@ -59,6 +59,12 @@ def layouts_without_regular_distances(show):
 
 
 @case(differs="DLPack")
+def copies_for_other_libraries(show):
+    x = ti.field(ti.i32, 4)
+    show.error(x.__dlpack__, copy=True)
+
+
+@case(differs="DLPack")
 def ndarrays_over_the_memory_of_others(show):
     array = np.arange(6, dtype=np.float32).reshape(3, 2)
     x = ti.from_dlpack(array)
