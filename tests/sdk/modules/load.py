@@ -1,5 +1,5 @@
-"""Loads a module of sim.py, and prints what sim.py prints: `load.py MODULE TARGET`, where the module
-has to be loaded for TARGET."""
+"""Loads a module of sim.py, and prints what sim.py prints: `load.py MODULE TARGET`. The module has
+to be loaded for TARGET."""
 
 import sys
 
