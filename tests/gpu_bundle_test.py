@@ -143,14 +143,14 @@ def test_parts_for_the_machines_own_python(packed, tmp_path):
     assert {(row["tool"], row["section"]): row["errors"] for row in rows} == {
         (tool, section): 2 * (tool == "memcheck")
         for tool in LOGS
-        for section in ("benchmarks", "tasks")
+        for section in ("cooperation", "benchmarks", "tasks")
     }, done.stderr
     assert all(row["status"] == "0" for row in rows), rows
-    assert "4 faults" in done.stdout and done.returncode == 1
+    assert "6 faults" in done.stdout and done.returncode == 1
     report = [ROOT / "tools" / "gpu" / "report.py", tmp_path / "results.json"]
     shown = subprocess.run(["/usr/bin/python3", *report], capture_output=True, text=True)
     assert "0 of 1 checks" in shown.stdout
-    assert "memcheck: 4 reports; 2 of 2 sections ended" in shown.stdout
+    assert "memcheck: 6 reports; 3 of 3 sections ended" in shown.stdout
 
     environment.update(
         KILN_BIN=str(tmp_path / "gpu" / "native"),

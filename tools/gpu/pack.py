@@ -145,6 +145,8 @@ def fill_cache(home, sections, options):
             if "fuzz" in options.only:
                 for command in pool.map(run_program, run.fuzzers(home)):
                     print(command, flush=True)
+        if "sanitizer" in options.only:
+            run_program(["tools/gpu/cooperation.py"])
         if "interop" in options.only:
             run_program(["tools/gpu/interop.py", "--stand-in"])
         if {"benchmarks", "libraries", "sanitizer"} & set(options.only):
@@ -175,7 +177,7 @@ def copy_kiln(tree, home):
         ignore=shutil.ignore_patterns("__pycache__", "corpus", "kept*", "*.cc", "*_test.py"),
     )
     (tree / "tools" / "gpu").mkdir(parents=True)
-    for name in ("run", "benchmarks", "interop", "libraries", "sanitizer"):
+    for name in ("run", "benchmarks", "cooperation", "interop", "libraries", "sanitizer"):
         shutil.copy(ROOT / "tools" / "gpu" / f"{name}.py", tree / "tools" / "gpu")
     # What remains of the home is the cache; the rest is the daemon's.
     for file in home.iterdir():

@@ -1,4 +1,4 @@
-"""Runs cases and small benchmarks under NVIDIA's compute-sanitizer, for run.py."""
+"""Runs cases, cooperation.py and small benchmarks under NVIDIA's compute-sanitizer, for run.py."""
 
 import concurrent.futures
 import os
@@ -11,8 +11,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# Programs beside the sections below: (name, command under the machine's Python).
-BENCHMARKS = ("benchmarks", ("tools/gpu/benchmarks.py", "--small"))
+# Programs beside the sections below, under the machine's Python.
+PROGRAMS = {
+    "cooperation": ("tools/gpu/cooperation.py",),
+    "benchmarks": ("tools/gpu/benchmarks.py", "--small"),
+}
 # Sections of cases, with what uses shared memory, reductions and lists of cells first.
 SHARED = (
     "atomics",
@@ -41,7 +44,7 @@ SECTIONS = (
     "scalar_types",
     "snodes/python_scope",
 )
-TOOLS = ("memcheck", "racecheck", "synccheck")  # all for SHARED, the first for the others
+TOOLS = ("memcheck", "racecheck", "synccheck")  # for sections beyond SHARED the first alone
 SECONDS = 150  # of a section under a tool
 FOLDERS = ("/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer")
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
@@ -69,11 +72,11 @@ def run_all(environment, sections, jobs, end):
     if found is None:
         print("there is no compute-sanitizer")
         return []
-    first = [BENCHMARKS[0], *(name for name in sections if name in SHARED)]
+    first = [*PROGRAMS, *(name for name in sections if name in SHARED)]
     work = [(tool, name) for tool in TOOLS for name in first]
     work += [("memcheck", name) for name in sections if name not in SHARED]
     rows = []
-    with concurrent.futures.ThreadPoolExecutor(min(jobs, 8)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(min(jobs, 12)) as pool:
         for row in pool.map(lambda one: run_one(found, *one, environment, end), work):
             rows.append(row)
             kernels = ", ".join(f"{name} ({count})" for name, count in row["kernels"].items())
@@ -96,8 +99,8 @@ def run_one(sanitizer, tool, section, environment, end):
         # Kiln asks the driver of addresses of the host, too, which is no mistake.
         if tool == "memcheck":
             command += ["--report-api-errors", "no"]
-        if section == BENCHMARKS[0]:
-            name, *options = BENCHMARKS[1]
+        if section in PROGRAMS:
+            name, *options = PROGRAMS[section]
             command += ["python3", str(ROOT / name), *options]
         else:
             harness = ROOT / "tests" / "e2e" / "language" / "harness.py"
