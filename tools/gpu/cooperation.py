@@ -4,9 +4,8 @@ arrays, barriers, votes and shuffles, reductions, private histograms, tiles of b
 activations of the same cells by many threads. Raises AssertionError where a result is wrong.
 """
 
-import numpy as np
-
 import kiln as ti
+import numpy as np
 
 ti.init(arch=ti.cuda)
 block, warp = ti.simt.block, ti.simt.warp

@@ -14,19 +14,13 @@ Runs, in one process on the emulator, the checks that need no more of PyTorch th
 so that a cache has the kernels of all checks. Kernels that other checks launch appear in these.
 """
 
-import argparse
-import concurrent.futures
 import ctypes
 import gc
 import json
 import os
 import resource
-import signal
-import subprocess
 import sys
 import threading
-import time
-import traceback
 
 import numpy as np
 
@@ -41,31 +35,14 @@ else:
     except ImportError as error:
         print(json.dumps({"name": "PyTorch", "passed": None, "why": str(error)}))
         sys.exit()
+import checks  # noqa: E402
 import kiln as ti  # noqa: E402
+from checks import OPTIONS, Missing, check  # noqa: E402
 
-SECONDS = 90  # of a check
-CHECKS = {}
 DTYPES = (
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("float16", "float32", "float64", "bool"),
 )
-OPTIONS = argparse.Namespace(long=False)
-
-
-class Missing(Exception):
-    """What a check needs is not here."""
-
-
-def check(alone=False, stand_in=True, start=True):
-    """Registers a check. alone: it needs a process of its own; stand_in: stand_in.py has what it
-    needs; start: it begins with ti.init."""
-
-    def register(function):
-        function.alone, function.stand_in, function.start = alone, stand_in, start
-        CHECKS[function.__name__] = function
-        return function
-
-    return register
 
 
 # ---- kernels
@@ -904,99 +881,5 @@ def kernels_of_other_checks():
     assert x[3] == 1
 
 
-# ---- running them
-
-
-def run_check(name):
-    """The line of a check."""
-    function, start = CHECKS[name], time.monotonic()
-    line = {"name": name, "passed": True}
-    try:
-        if function.start:
-            ti.init(arch=ti.cuda)
-            assert ti.lang.impl.current_cfg().arch == ti.cuda, "there is no CUDA device"
-        note = function()
-        if note is not None:
-            line["note"] = note
-    except Missing as error:
-        line.update(passed=None, why=str(error))
-    except BaseException as error:
-        place = "".join(traceback.format_exception(error)[-3:])
-        why = f"{type(error).__name__}: {error}"[:1500]
-        line.update(passed=False, why=f"{why}\n{place[-800:]}")
-    return {**line, "seconds": round(time.monotonic() - start, 2)}
-
-
-def run_inside(names):
-    """Runs checks until one fails; says which one begins, and its line."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what kernels and libraries print is no line
-    for name in names:
-        print(json.dumps({"begins": name}), file=out, flush=True)
-        signal.alarm(SECONDS * (20 if OPTIONS.long else 1))
-        line = run_check(name)
-        print(json.dumps(line), file=out, flush=True)
-        if line["passed"] is False:
-            os._exit(4)  # without waiting for a device that may have failed
-    out.flush()
-    os._exit(0)
-
-
-def run_apart(names):
-    """Runs checks in other processes, as many as failures need; yields their lines."""
-    names = list(names)
-    while names:
-        command = [sys.executable, os.path.abspath(__file__), "--inside", *names]
-        if OPTIONS.long:
-            command.append("--long")
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        begun = None
-        for text in done.stdout.splitlines():
-            record = json.loads(text)
-            if "begins" in record:
-                begun = record["begins"]
-                names.remove(begun)
-            else:
-                begun = None
-                yield record
-        if begun is not None:
-            why = f"ends with status {done.returncode}: {done.stderr[-1500:]}"
-            yield {"name": begun, "passed": False, "why": why}
-        elif done.returncode not in (0, 4):
-            why = f"ends with status {done.returncode}: {done.stderr[-1500:]}"
-            yield {"name": ", ".join(names), "passed": False, "why": why}
-            return
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="*", choices=CHECKS, default=list(CHECKS))
-    parser.add_argument("--long", action="store_true")
-    parser.add_argument("--stand-in", action="store_true")
-    parser.add_argument("--inside", nargs="+")
-    parser.parse_args(namespace=OPTIONS)
-    if OPTIONS.inside:
-        run_inside(OPTIONS.inside)
-    if IS_STAND_IN:
-        lines = (run_check(name) for name in OPTIONS.only if CHECKS[name].stand_in)
-        return show(lines)
-    together = [name for name in OPTIONS.only if not CHECKS[name].alone]
-    failed = show(run_apart(together))
-    alone = [name for name in OPTIONS.only if CHECKS[name].alone]
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for lines in pool.map(lambda name: list(run_apart([name])), alone):
-            failed |= show(lines)
-    return failed
-
-
-def show(lines):
-    """Whether a check failed."""
-    failed = False
-    for line in lines:
-        failed |= line["passed"] is False
-        print(json.dumps(line), flush=True)
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.main(__doc__))

@@ -177,8 +177,9 @@ def copy_kiln(tree, home):
         ignore=shutil.ignore_patterns("__pycache__", "corpus", "kept*", "*.cc", "*_test.py"),
     )
     (tree / "tools" / "gpu").mkdir(parents=True)
-    for name in ("run", "benchmarks", "cooperation", "interop", "libraries", "sanitizer"):
-        shutil.copy(ROOT / "tools" / "gpu" / f"{name}.py", tree / "tools" / "gpu")
+    for file in (ROOT / "tools" / "gpu").glob("*.py"):
+        if file.stem not in ("pack", "report", "stand_in"):
+            shutil.copy(file, tree / "tools" / "gpu")
     # What remains of the home is the cache; the rest is the daemon's.
     for file in home.iterdir():
         if file.name not in ("cache", "warm"):
