@@ -113,8 +113,10 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
   const kiln_context& context = *kernel.module->context;
   if (world != nullptr) {
     world->world->Bind(kernel.number, slots);
-    const Result<> done = world->world->HandOver(kernel.number);
-    if (!done.ok()) return Fail(done.error());
+    if (kernel.module->module->device() != nullptr) {
+      const Result<> done = world->world->HandOver(kernel.number);
+      if (!done.ok()) return Fail(done.error());
+    }
   }
   LaunchOptions launch;
   launch.executor = context.executor.get();
@@ -148,16 +150,21 @@ kiln_status WithCopies(HostArrays* arrays, const Launch& launch) {
   return copied.ok() ? KILN_OK : Fail(copied.error());
 }
 
-// The same as RunThere, with slots of the parameters that may have addresses of the host.
-kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots, uint64_t* results,
-                const kiln_launch_options& options) {
-  Device* const device = kernel.module->module->device();
-  if (device == nullptr || !kernel.of().has_arrays) {
-    return RunThere(kernel, world, slots, results, options);
-  }
-  HostArrays arrays(device);
+// Apart from Run: launches on the CPU are short.
+[[gnu::noinline]] kiln_status RunWithCopies(const kiln_kernel& kernel, kiln_world* world,
+                                            uint64_t* slots, uint64_t* results,
+                                            const kiln_launch_options& options) {
+  HostArrays arrays(kernel.module->module->device());
   AddHostArrays(kernel, slots, &arrays);
   return WithCopies(&arrays, [&] { return RunThere(kernel, world, slots, results, options); });
+}
+
+// The same as RunThere, with slots of the parameters that may have addresses of the host.
+inline kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* slots,
+                       uint64_t* results, const kiln_launch_options& options) {
+  const bool may_copy = kernel.module->module->device() != nullptr && kernel.of().has_arrays;
+  return may_copy ? RunWithCopies(kernel, world, slots, results, options)
+                  : RunThere(kernel, world, slots, results, options);
 }
 
 }  // namespace
