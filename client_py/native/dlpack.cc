@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,10 +47,24 @@ struct DlManaged {
   void (*deleter)(DlManaged*);
 };
 
+// The functions by which a type gives its tensors without a capsule, of DLPack 1.2. Each returns 0,
+// or -1 with an exception of Python's.
+struct DlExchange {
+  uint32_t major, minor;
+  DlExchange* previous;
+  int (*allocate)();
+  int (*from_object)(void*, void**);
+  int (*to_object)(void*, void**);
+  // A tensor of the object's, which is valid until other Python code runs.
+  int (*view)(void* object, DlTensor* tensor);
+  int (*current_stream)(int32_t device_type, int32_t device_id, void** stream);
+};
+
 // Pinned host memory is ordinary memory for the CPU.
 constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
 constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBool = 6;
 constexpr char kName[] = "dltensor", kUsedName[] = "used_dltensor";
+constexpr char kExchangeName[] = "dlpack_exchange_api";
 
 DlType TypeOf(Scalar scalar) {
   if (scalar == proto::U1) return {kBool, 8, 1};
@@ -196,19 +211,13 @@ py::tuple CudaArrayOf(const FieldStorage& storage) {
 // element. The receiver keeps the memory alive even if the field is destroyed.
 py::capsule ToDlpack(const FieldStorage& storage) { return CapsuleOf(Export(storage)); }
 
-}  // namespace
+bool IsCuda(const DlTensor& tensor) { return IsCudaDevice(tensor.device.type); }
 
-bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
-
-std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes,
+// The storage of a tensor that kernels can use, without an owner. Throws ValueError.
+std::shared_ptr<FieldStorage> FromTensor(const DlTensor& tensor, int element_axes,
                                          bool is_external) {
-  if (!PyCapsule_IsValid(capsule.ptr(), kName)) {
-    throw py::value_error("a DLPack capsule that has not been used is needed");
-  }
-  auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule.ptr(), kName));
-  const DlTensor& tensor = managed->tensor;
   const Scalar scalar = ScalarOf(tensor.type);
-  const bool on_device = IsCudaDevice(tensor.device.type);
+  const bool on_device = IsCuda(tensor);
   if (!on_device && tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
     throw py::value_error("the tensor is neither in the memory of the CPU nor on a CUDA device");
   }
@@ -226,13 +235,36 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
                           std::to_string(tensor.type.bits) + " bits) is no type of the language");
   }
   if (!IsCOrdered(tensor)) throw py::value_error("the tensor is not contiguous in C order");
-  std::shared_ptr<FieldStorage> storage =
-      Import({static_cast<uint8_t*>(tensor.data) + tensor.byte_offset,
-              scalar,
-              {tensor.shape, tensor.shape + tensor.ndim},
-              element_axes,
-              is_external},
-             on_device);
+  const bool is_empty =
+      std::find(tensor.shape, tensor.shape + tensor.ndim, 0) != tensor.shape + tensor.ndim;
+  if (tensor.data == nullptr && !is_empty) throw py::value_error("the tensor has no memory");
+  return Import({static_cast<uint8_t*>(tensor.data) + tensor.byte_offset,
+                 scalar,
+                 {tensor.shape, tensor.shape + tensor.ndim},
+                 element_axes,
+                 is_external},
+                on_device);
+}
+
+// Keeps a Python object as long as the result exists.
+std::shared_ptr<void> Owning(const py::handle& object) {
+  return {object.inc_ref().ptr(), [](void* owned) {
+            py::gil_scoped_acquire gil;
+            Py_DECREF(static_cast<PyObject*>(owned));
+          }};
+}
+
+}  // namespace
+
+bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
+
+std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes,
+                                         bool is_external) {
+  if (!PyCapsule_IsValid(capsule.ptr(), kName)) {
+    throw py::value_error("a DLPack capsule that has not been used is needed");
+  }
+  auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule.ptr(), kName));
+  std::shared_ptr<FieldStorage> storage = FromTensor(managed->tensor, element_axes, is_external);
   storage->memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
     auto* tensor = static_cast<DlManaged*>(owned);
     // The deleter may run Python code.
@@ -246,6 +278,29 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   return storage;
 }
 
+std::shared_ptr<FieldStorage> FromExchange(PyObject* capsule, PyObject* value, bool on_cuda,
+                                           uint64_t* stream) {
+  if (!PyCapsule_IsValid(capsule, kExchangeName)) return nullptr;
+  const auto* exchange =
+      static_cast<const DlExchange*>(PyCapsule_GetPointer(capsule, kExchangeName));
+  if (exchange->major != 1 || exchange->view == nullptr || exchange->current_stream == nullptr) {
+    return nullptr;
+  }
+  DlTensor tensor;
+  if (exchange->view(value, &tensor) != 0) throw py::error_already_set();
+  if (IsCuda(tensor) != on_cuda) return nullptr;
+  std::shared_ptr<FieldStorage> storage =
+      FromTensor(tensor, /*element_axes=*/0, /*is_external=*/true);
+  storage->memory->owner = Owning(value);
+  if (!on_cuda) return storage;
+  void* current = nullptr;
+  if (exchange->current_stream(tensor.device.type, tensor.device.id, &current) != 0) {
+    throw py::error_already_set();
+  }
+  *stream = reinterpret_cast<uintptr_t>(current);
+  return storage;
+}
+
 std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
                                             const std::vector<int64_t>& shape, bool is_writable,
                                             const py::object& owner, int element_axes,
@@ -255,10 +310,7 @@ std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,
               is_external},
              /*on_device=*/true);
   storage->is_writable = is_writable;
-  storage->memory->owner = std::shared_ptr<void>(owner.inc_ref().ptr(), [](void* owned) {
-    py::gil_scoped_acquire gil;
-    Py_DECREF(static_cast<PyObject*>(owned));
-  });
+  storage->memory->owner = Owning(owner);
   return storage;
 }
 

@@ -22,6 +22,14 @@ bool IsCudaDevice(int kind);
 std::shared_ptr<FieldStorage> FromDlpack(const pybind11::capsule& capsule, int element_axes,
                                          bool is_external);
 
+// The storage of an object whose type gives its tensors by `__dlpack_c_exchange_api__`, which is
+// `capsule`: an argument of a kernel. Null if that has no such functions, or if the tensor is not
+// on the side that `on_cuda` says. Sets *stream to the library's current one, for which the caller
+// waits, if the tensor is on a device. Throws ValueError as FromDlpack does, and what the functions
+// raise.
+std::shared_ptr<FieldStorage> FromExchange(PyObject* capsule, PyObject* value, bool on_cuda,
+                                           uint64_t* stream);
+
 // Of a CUDA array in C order that `owner`, a Python object, keeps alive. ValueError if kernels
 // cannot use it.
 std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,

@@ -65,6 +65,8 @@ struct Names {
   PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
   PyObject* device = PyUnicode_InternFromString("__dlpack_device__");
   PyObject* detach = PyUnicode_InternFromString("detach");
+  PyObject* is_neg = PyUnicode_InternFromString("is_neg");
+  PyObject* exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
   PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
 };
 const Names& TheNames() {
@@ -137,26 +139,57 @@ uint64_t StreamOfInterface(PyObject* value) {
 
 bool RunsOnCuda() { return ActiveDevice().target().device() == Target::Device::kCuda; }
 
+// Whether Python code has to say what a tensor of PyTorch is: one with a gradient, or an error.
+// A tensor whose values are negated when PyTorch reads them has others in memory.
+bool IsSpecial(PyObject* tensor) {
+  const py::object negated = Steal(PyObject_CallMethodNoArgs(tensor, TheNames().is_neg));
+  if (!negated) PyErr_Clear();
+  return (negated && negated.ptr() == Py_True) ||
+         py::handle(tensor).attr("requires_grad").cast<bool>();
+}
+
+// The value's own type's functions of DLPack, or null. Types derived from it may hide memory
+// that is not theirs, and answer by __dlpack__.
+PyObject* OwnExchange(PyObject* value) {
+  PyTypeObject* const type = Py_TYPE(value);
+  PyObject* const found = _PyType_Lookup(type, TheNames().exchange);
+  const bool is_inherited = found != nullptr && type->tp_base != nullptr &&
+                            _PyType_Lookup(type->tp_base, TheNames().exchange) != nullptr;
+  return is_inherited ? nullptr : found;
+}
+
+// On the CPU, Python code copies what is not aligned.
+bool IsUsable(const FieldStorage& storage) {
+  return RunsOnCuda() ||
+         storage.bases[0] % static_cast<uint64_t>(ScalarBytes(storage.access.scalar())) == 0;
+}
+
 // The storage of a tensor that gives a capsule; null for others.
 std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
   const Names& names = TheNames();
   const py::handle tensor(value);
+  const bool is_of_torch = _PyType_Lookup(Py_TYPE(value), names.detach) != nullptr;
+  if (is_of_torch && IsSpecial(value)) return nullptr;
+  if (PyObject* const exchange = OwnExchange(value)) {
+    auto storage = FromExchange(exchange, value, RunsOnCuda(), stream);
+    if (storage != nullptr) {
+      const uint64_t own = ActiveDevice().stream();
+      if (*stream != own) RaiseIfError(ToStatus(ActiveDevice().WaitFor(*stream)));
+      return IsUsable(*storage) ? storage : nullptr;
+    }
+  }
   const py::object device = Steal(PyObject_CallMethodNoArgs(value, names.device));
   if (!device || !PyTuple_Check(device.ptr()) || PyTuple_GET_SIZE(device.ptr()) != 2)
     return nullptr;
   const auto kind = py::handle(PyTuple_GET_ITEM(device.ptr(), 0)).cast<int>();
   const bool on_cuda = IsCudaDevice(kind);
   if (on_cuda != RunsOnCuda()) return nullptr;
-  const bool is_of_torch = _PyType_Lookup(Py_TYPE(value), names.detach) != nullptr;
-  if (is_of_torch && tensor.attr("requires_grad").cast<bool>()) return nullptr;
   if (!on_cuda) {
     const py::object capsule = Steal(PyObject_CallMethodNoArgs(value, names.dlpack));
     if (!capsule) return nullptr;
     auto storage = FromDlpack(py::reinterpret_borrow<py::capsule>(capsule), /*element_axes=*/0,
                               /*is_external=*/true);
-    // Python code copies what is not aligned.
-    const uint64_t bytes = ScalarBytes(storage->access.scalar());
-    return storage->bases[0] % bytes == 0 ? storage : nullptr;
+    return IsUsable(*storage) ? storage : nullptr;
   }
   if (is_of_torch) {
     const py::object current = Steal(Interop("current_stream"));

@@ -150,11 +150,16 @@ class _Managed(ctypes.Structure):
         _Managed._given[ctypes.addressof(self)] = (self, tensor)
 
     def capsule(self):
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p] + [
-            ctypes.c_void_p
-        ]
-        return make(ctypes.addressof(self), b"dltensor", None)
+        return _capsule_of(ctypes.addressof(self), b"dltensor")
+
+
+def _capsule_of(address, name):
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p] + [ctypes.c_void_p],
+    )
+    return make(address, name, None)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -171,3 +176,39 @@ def tensor_of(capsule):
     shape, strides = [made.shape[a] for a in axes], [made.strides[a] for a in axes]
     device = (made.device_type, made.device_id)
     return made.data + made.byte_offset, device, shape, strides, made.code, made.bits
+
+
+class _Exchange(ctypes.Structure):
+    _fields_ = [
+        ("version", ctypes.c_uint32 * 2),
+        ("previous_and_managed", ctypes.c_void_p * 4),
+        ("view", ctypes.c_void_p),
+        ("current_stream", ctypes.c_void_p),
+    ]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+def _view(tensor, out):
+    tensor.shown = made = _Managed(tensor)
+    _Managed._given.pop(ctypes.addressof(made))
+    ctypes.memmove(out, ctypes.addressof(made), _Managed.context.offset)
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+def _current_stream(kind, number, out):
+    out[0] = ExchangedTensor.stream
+    return 0
+
+
+_NAME = b"dlpack_exchange_api"  # the capsule does not copy it
+_exchange = _Exchange(version=(ctypes.c_uint32 * 2)(1, 2))
+_exchange.view = ctypes.cast(_view, ctypes.c_void_p).value
+_exchange.current_stream = ctypes.cast(_current_stream, ctypes.c_void_p).value
+
+
+class ExchangedTensor(Tensor):
+    """A tensor that its type gives without a capsule. `stream`: the library's current one."""
+
+    stream = 0
+    __dlpack_c_exchange_api__ = _capsule_of(ctypes.addressof(_exchange), _NAME)

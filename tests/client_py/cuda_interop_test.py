@@ -333,6 +333,54 @@ fault(double, CudaArray(numbers, stream=12345))
     assert "CUDA streams cannot be ordered" in lines[1] and len(lines) == 2
 
 
+def test_tensors_without_capsules(run, run_python):
+    """By the functions of their type, in the order of its library's stream; derived types by
+    capsules."""
+    out = run(
+        run_python,
+        """
+from cuda_arrays import ExchangedTensor
+
+numbers = np.arange(1000, dtype=np.int32)
+for stream in 0, make_stream(), make_stream():
+    ExchangedTensor.stream = stream
+    array = ExchangedTensor(numbers)
+    for turn in range(4):
+        array.set(numbers + turn, stream or None)
+        double(array)
+        got = read(array.address, array.shape, array.dtype, stream or None)
+        assert (got == (numbers + turn) * 2).all(), (stream, turn)
+    with ti.cuda.stream(make_stream()):
+        array.set(numbers, stream or None)
+        double(array)
+        got = read(array.address, array.shape, array.dtype, stream or None)
+        assert (got == numbers * 2).all(), stream
+    print(len(array.streams))  # capsules that the first call asked for, at most
+
+class Derived(ExchangedTensor):
+    pass
+
+derived = Derived(numbers)
+double(derived)
+print(len(derived.streams))
+del array, derived
+gc.collect()
+print(Memory.live)
+other = ExchangedTensor(numbers, device=(2, 1))
+fault(double, other)
+fault(double, ExchangedTensor(numbers.reshape(10, 100), strides=(1, 10)))
+hollow = ExchangedTensor(numbers)
+at, hollow.address = hollow.address, None
+fault(double, hollow)
+hollow.address = at
+""",
+    )
+    lines = out.splitlines()
+    assert lines[:5] == ["1", "0", "0", "1", "0"]
+    assert "the tensor is on CUDA device 1" in lines[5] and "not contiguous" in lines[6]
+    assert "the tensor has no memory" in lines[7] and len(lines) == 8, out
+
+
 def test_fields_and_ndarrays_for_other_libraries(run, run_python):
     """Both sides see what the other one writes, from kernels and from Python."""
     out = run(

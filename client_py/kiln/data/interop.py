@@ -47,8 +47,7 @@ class DeviceArray(_native.FieldBase):
             if value.requires_grad:
                 self.tensor = value
             value = value.detach()
-        if hasattr(value, "is_contiguous") and not value.is_contiguous():
-            raise say.non_contiguous_tensors_are_not()
+        _check_tensor(value, name)
         self.stream = current_stream(value)
         try:
             storage = from_external(value, is_external=True)
@@ -171,6 +170,15 @@ def numpy_view(value, name):
     return made
 
 
+def _check_tensor(value, name):
+    """Refuses tensors whose memory, as DLPack gives it, has other values, or in another order."""
+    if hasattr(value, "is_contiguous") and not value.is_contiguous():
+        raise say.non_contiguous_tensors_are_not()
+    if hasattr(value, "is_neg") and value.is_neg():
+        reason = "PyTorch negates its values when it reads them; resolve_neg() makes them real"
+        raise say.tensor_cannot_be_taken(name=name, reason=reason)
+
+
 def _gradient_of(tensor):
     """PyTorch's gradient of the tensor, zeroed if it is new."""
     if tensor.grad is None:
@@ -206,8 +214,7 @@ def _numpy_view(value, name):
 
     if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
         value = value.detach()
-    if hasattr(value, "is_contiguous") and not value.is_contiguous():
-        raise say.non_contiguous_tensors_are_not()
+    _check_tensor(value, name)
     if on_cuda(value):
         reason = "it is on a CUDA device, and is needed in the memory of the CPU"
         raise say.tensor_cannot_be_taken(name=name, reason=reason)
