@@ -26,6 +26,7 @@
 #include "server/compiler/codegen/cpu/device_bitcode.h"
 #include "server/compiler/codegen/cpu/pipelines.h"
 #include "server/compiler/codegen/cpu/vector_math.h"
+#include "server/compiler/codegen/llvm_flags.h"
 
 namespace kiln::cpu {
 namespace {
@@ -324,24 +325,15 @@ static bool SplitLargeBlocks(llvm::Module& module) {
   return !large.empty();
 }
 
-// Sets one of LLVM's command-line flags. They belong to the process, and LLD resets them: so all
-// are set for each module.
-static void SetFlag(const char* name, bool value) {
-  const auto found = llvm::cl::getRegisteredOptions().find(name);
-  // Another LLVM may not have the flag: code is then correct, only slower to make.
-  if (found == llvm::cl::getRegisteredOptions().end()) return;
-  *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
-}
-
 // Also divides what would take too long otherwise.
 static void ChooseEffort(llvm::Module& module, int level) {
   const bool large = LargestFunction(module) > kLargeFunction;
-  // Moving integers to mask registers and back gains nothing here and is quadratic.
-  SetFlag("disable-x86-domain-reassignment", true);
-  SetFlag("disable-machine-licm", large);
-  SetFlag("disable-lsr", large || (level > 0 && HasLargeLoop(module)));
-  // CodeGenPrepare would join the parts again.
-  SetFlag("disable-cgp", SplitLargeBlocks(module));
+  codegen::LlvmFlags flags;
+  flags.skip_machine_licm = large;
+  flags.skip_loop_strength_reduction = large || (level > 0 && HasLargeLoop(module));
+  // It would join the parts again.
+  flags.skip_codegen_prepare = SplitLargeBlocks(module);
+  codegen::SetLlvmFlags(flags);
   llvm::RegisterRegAlloc::FunctionPassCtor allocate = llvm::createGreedyRegisterAllocator;
   if (large) allocate = llvm::createBasicRegisterAllocator;
   // Process-wide like the flags, so each module sets it.

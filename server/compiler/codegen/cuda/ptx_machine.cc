@@ -16,6 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "server/compiler/codegen/cuda/cuda_bitcode.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
+#include "server/compiler/codegen/llvm_flags.h"
 
 namespace kiln::cuda {
 namespace {
@@ -174,6 +175,7 @@ void PtxMachine::Optimize(llvm::Module& module) {
 }
 
 absl::StatusOr<std::string> PtxMachine::EmitPtx(llvm::Module& module) {
+  codegen::SetLlvmFlags({});  // others may be left of a module for CPUs
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;

@@ -1,0 +1,25 @@
+#include "server/compiler/codegen/llvm_flags.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace kiln::codegen {
+namespace {
+
+void SetFlag(const char* name, bool value) {
+  const auto found = llvm::cl::getRegisteredOptions().find(name);
+  // Another LLVM may not have the flag: code is then correct, only slower to make.
+  if (found == llvm::cl::getRegisteredOptions().end()) return;
+  *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
+}
+
+}  // namespace
+
+void SetLlvmFlags(const LlvmFlags& flags) {
+  // Moving integers to mask registers and back gains nothing here and is quadratic.
+  SetFlag("disable-x86-domain-reassignment", true);
+  SetFlag("disable-lsr", flags.skip_loop_strength_reduction);
+  SetFlag("disable-machine-licm", flags.skip_machine_licm);
+  SetFlag("disable-cgp", flags.skip_codegen_prepare);
+}
+
+}  // namespace kiln::codegen

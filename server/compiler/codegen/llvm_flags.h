@@ -1,0 +1,19 @@
+// LLVM's command-line flags that its code generator reads and that no interface of its own sets.
+// They belong to the process, and LLD resets them: so each module sets all of them.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_
+#define KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_
+
+namespace kiln::codegen {
+
+struct LlvmFlags {
+  bool skip_loop_strength_reduction = false;
+  bool skip_machine_licm = false;
+  bool skip_codegen_prepare = false;
+};
+
+// Not thread-safe, as LLVM's flags are not.
+void SetLlvmFlags(const LlvmFlags& flags);
+
+}  // namespace kiln::codegen
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_
