@@ -51,7 +51,8 @@ TaskInfo TaskInfoOf(const proto::Task& task) {
   info.grain = task.grain();
   info.block_dim = task.block_dim();
   info.items_per_thread = task.items_per_thread();
-  info.resident = task.resident();
+  info.waves = task.waves();
+  info.recurses = task.recurses();
   info.joined = task.joined();
   info.length_factor = task.length_factor();
   info.length_slots.assign(task.length_slots().begin(), task.length_slots().end());

@@ -48,13 +48,15 @@ struct TaskInfo {
   uint32_t partial_bytes = 0;  // of one piece
   uint64_t grain = 0;          // the least number of iterations per piece
   uint32_t block_dim = 0;      // threads of a block, on CUDA
-  // On CUDA: the least iterations of a thread (0: one), whether each block ends with work of its
-  // own, and about how many iterations there are: so many times the arguments in the slots.
+  // On CUDA: the least iterations of a thread (0: one), the most blocks as a multiple of those that
+  // run at once (0: any), and about how many iterations there are: so many times the arguments in
+  // the slots.
   uint32_t items_per_thread = 0;
-  bool resident = false;
+  uint32_t waves = 0;
   uint64_t length_factor = 0;  // 0: unknown
   std::vector<uint32_t> length_slots;
-  bool joined = false;  // on CUDA: the last task before that is not joined runs this one, too
+  bool recurses = false;  // on CUDA: functions call themselves
+  bool joined = false;    // on CUDA: the last task before that is not joined runs this one, too
   // Not empty: threads may run alone_symbol at once, each with copies of these fields.
   std::vector<ScatterInfo> scatters;
 };

@@ -413,7 +413,8 @@ class ModuleWriter::Tables {
     made.kind = static_cast<uint32_t>(task.kind());
     made.flags = (task.constant_bounds() ? module::ImageTask::kConstantBounds : 0) |
                  (task.slices() ? module::ImageTask::kSlices : 0) |
-                 (task.joined() ? module::ImageTask::kJoined : 0);
+                 (task.joined() ? module::ImageTask::kJoined : 0) |
+                 (task.recurses() ? module::ImageTask::kRecurses : 0);
     made.symbol = Put(task.symbol());
     made.begin = task.begin();
     made.end = task.end();
@@ -422,7 +423,7 @@ class ModuleWriter::Tables {
     made.iterations = task.iterations();
     made.block_dim = task.block_dim();
     made.items_per_thread = task.items_per_thread();
-    made.waves = task.resident() ? 1 : 0;
+    made.waves = task.waves();
     made.length_factor = task.length_factor();
     made.length_slots = PutNumbers(task.length_slots());
     Add(made);

@@ -207,7 +207,7 @@ struct Image {
 struct ImageTask {
   static constexpr TableKind kTable = TableKind::kImageTasks;
   uint32_t kind;
-  enum Flags : uint32_t { kConstantBounds = 1, kSlices = 2, kJoined = 4 };
+  enum Flags : uint32_t { kConstantBounds = 1, kSlices = 2, kJoined = 4, kRecurses = 8 };
   uint32_t flags;
   Text symbol;  // of the task's entry in the image
   int64_t begin, end;

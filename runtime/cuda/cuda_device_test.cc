@@ -26,7 +26,7 @@ using testing::HasSubstr;
 // That of testdata/fake_driver.c.
 struct FakeDriver {
   int32_t fail_allocation, fail_launch, refuse_cubins;
-  int64_t launches, copies_in, copies_out, fills, waits, live;
+  int64_t launches, copies_in, copies_out, fills, waits, live, stack;
   uint64_t bytes_in, bytes_out;
   uint32_t last_blocks, last_threads;
   uint64_t last_recorded, last_waiting;
@@ -325,7 +325,7 @@ TEST_F(CudaDeviceTest, BlocksHaveSomethingToDo) {
   EXPECT_EQ(blocks(unknown, 10'000), 40u);
   EXPECT_EQ(blocks(unknown, 0), 1u);  // it is about the length
   EXPECT_EQ(blocks(unknown, 50'000), 196u);
-  known.resident = unknown.resident = true;
+  known.waves = unknown.waves = 1;
   EXPECT_EQ(blocks(known, 1), 64u);
   EXPECT_EQ(blocks(unknown, 50'000), 64u);
   device_->LimitBlocks(3);

@@ -28,7 +28,9 @@ Grid::Grid(const TaskInfo& task, const KernelInfo& kernel, uint64_t resident)
   // the host may not know.
   blocks_ = resident;
   const bool is_known = task.constant_bounds || task.length_factor > 0;
-  if (is_known && !task.resident && task.kind != TaskKind::kStruct) blocks_ = kMostBlocks;
+  if (is_known && task.kind != TaskKind::kStruct) {
+    blocks_ = task.waves == 0 ? kMostBlocks : std::min(resident * task.waves, kMostBlocks);
+  }
   // A struct task's end is the most that its list may make of it.
   if (task.constant_bounds || task.kind == TaskKind::kStruct) {
     // As unsigned, the difference of any two numbers is right.

@@ -52,6 +52,7 @@ TaskInfo TaskOf(const ModuleTables& tables, const module::ImageTask& task) {
   info.constant_bounds = (task.flags & module::ImageTask::kConstantBounds) != 0;
   info.slices = (task.flags & module::ImageTask::kSlices) != 0;
   info.joined = (task.flags & module::ImageTask::kJoined) != 0;
+  info.recurses = (task.flags & module::ImageTask::kRecurses) != 0;
   info.begin = task.begin;
   info.end = task.end;
   info.tree = task.tree;
@@ -59,7 +60,7 @@ TaskInfo TaskOf(const ModuleTables& tables, const module::ImageTask& task) {
   info.iterations = task.iterations;
   info.block_dim = task.block_dim;
   info.items_per_thread = task.items_per_thread;
-  info.resident = task.waves != 0;
+  info.waves = task.waves;
   info.length_factor = task.length_factor;
   for (const uint64_t slot : tables.Numbers(task.length_slots)) {
     info.length_slots.push_back(static_cast<uint32_t>(slot));

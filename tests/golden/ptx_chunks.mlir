@@ -2,8 +2,8 @@
 // by one access. What does not fit into whole chunks, and memory that is not aligned, has a loop of
 // its own. saxpy: two loads and a store of v4. fill: a store of v4, of aligned cells only. copy: a
 // load and a store of v2. stencil: three loads and a store of v4, and the two cells beside. rows:
-// whether rows are aligned is known at run time. sum: a load of v4. overlapping: one array given
-// twice has no chunks, and neither have cells of other distances (strided).
+// whether rows are aligned is known at run time. sum: a load of v4. overlapping: arrays that may be
+// one, by iteration. Cells of other distances (strided) have no chunks.
 // args: --assembly=compute_75
 kiln.kernel @saxpy storages [
     #kiln.ndarray<slot = 1, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>,
@@ -727,36 +727,62 @@ kiln.kernel @overlapping storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[80]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<3>;
-// CHECK-NEXT: 	.reg .b32 	%r<6>;
-// CHECK-NEXT: 	.reg .b64 	%rd<20>;
-// CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+56];
+// CHECK-NEXT: 	.reg .pred 	%p<6>;
+// CHECK-NEXT: 	.reg .b32 	%r<10>;
+// CHECK-NEXT: 	.reg .b64 	%rd<40>;
+// CHECK-NEXT: 	ld.param.u64 	%rd23, [task_0_param_0+56];
+// CHECK-NEXT: 	ld.param.u64 	%rd24, [task_0_param_0+48];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd24;
+// CHECK-NEXT: 	ld.param.u64 	%rd25, [task_0_param_0+64];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd25;
+// CHECK-NEXT: 	max.s64 	%rd26, %rd23, 0;
+// CHECK-NEXT: 	shr.u64 	%rd27, %rd26, 2;
+// CHECK-NEXT: 	or.b64  	%rd28, %rd25, %rd24;
+// CHECK-NEXT: 	and.b64  	%rd29, %rd28, 15;
+// CHECK-NEXT: 	setp.eq.s64 	%p1, %rd29, 0;
+// CHECK-NEXT: 	selp.b64 	%rd3, %rd27, 0, %p1;
+// CHECK-NEXT: 	shl.b64 	%rd4, %rd3, 2;
+// CHECK-NEXT: 	sub.s64 	%rd5, %rd26, %rd4;
 // CHECK-NEXT: 	mov.u32 	%r1, %ctaid.x;
 // CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
 // CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd14, %r3;
-// CHECK-NEXT: 	mul.wide.u32 	%rd15, %r1, %r2;
-// CHECK-NEXT: 	add.s64 	%rd19, %rd15, %rd14;
-// CHECK-NEXT: 	setp.le.s64 	%p1, %rd1, %rd19;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_3;
-// CHECK-NEXT: 	ld.param.u64 	%rd12, [task_0_param_0+48];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd12;
-// CHECK-NEXT: 	ld.param.u64 	%rd13, [task_0_param_0+64];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd3, %rd13;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd6, %r3;
+// CHECK-NEXT: 	mul.wide.u32 	%rd7, %r1, %r2;
+// CHECK-NEXT: 	add.s64 	%rd39, %rd7, %rd6;
 // CHECK-NEXT: 	mov.u32 	%r4, %nctaid.x;
-// CHECK-NEXT: 	mul.wide.u32 	%rd5, %r4, %r2;
-// CHECK-NEXT: 	shl.b64 	%rd18, %rd19, 2;
-// CHECK-NEXT: 	shl.b64 	%rd7, %rd5, 2;
+// CHECK-NEXT: 	mul.wide.u32 	%rd9, %r4, %r2;
+// CHECK-NEXT: 	setp.ge.u64 	%p2, %rd39, %rd3;
+// CHECK-NEXT: 	@%p2 bra 	$L__BB0_3;
+// CHECK-NEXT: 	add.s64 	%rd10, %rd2, 12;
+// CHECK-NEXT: 	shl.b64 	%rd36, %rd39, 4;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd9, 4;
+// CHECK-NEXT: 	mov.u64 	%rd37, %rd39;
 // CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	add.s64 	%rd16, %rd2, %rd18;
-// CHECK-NEXT: 	add.s64 	%rd17, %rd3, %rd18;
-// CHECK-NEXT: 	ld.global.u32 	%r5, [%rd16];
-// CHECK-NEXT: 	st.global.u32 	[%rd17], %r5;
-// CHECK-NEXT: 	add.s64 	%rd19, %rd19, %rd5;
-// CHECK-NEXT: 	add.s64 	%rd18, %rd18, %rd7;
-// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, %rd19;
-// CHECK-NEXT: 	@%p2 bra 	$L__BB0_2;
+// CHECK-NEXT: 	add.s64 	%rd30, %rd1, %rd36;
+// CHECK-NEXT: 	add.s64 	%rd31, %rd10, %rd36;
+// CHECK-NEXT: 	ld.global.v4.u32 	{%r5, %r6, %r7, %r8}, [%rd30];
+// CHECK-NEXT: 	st.global.v4.u32 	[%rd31+-12], {%r5, %r6, %r7, %r8};
+// CHECK-NEXT: 	add.s64 	%rd37, %rd37, %rd9;
+// CHECK-NEXT: 	add.s64 	%rd36, %rd36, %rd12;
+// CHECK-NEXT: 	setp.lt.u64 	%p3, %rd37, %rd3;
+// CHECK-NEXT: 	@%p3 bra 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	setp.ge.s64 	%p4, %rd39, %rd5;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_6;
+// CHECK-NEXT: 	add.s64 	%rd32, %rd7, %rd4;
+// CHECK-NEXT: 	add.s64 	%rd33, %rd32, %rd6;
+// CHECK-NEXT: 	shl.b64 	%rd38, %rd33, 2;
+// CHECK-NEXT: 	shl.b64 	%rd14, %rd9, 2;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	add.s64 	%rd34, %rd1, %rd38;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd38;
+// CHECK-NEXT: 	ld.global.u32 	%r9, [%rd34];
+// CHECK-NEXT: 	st.global.u32 	[%rd35], %r9;
+// CHECK-NEXT: 	add.s64 	%rd39, %rd39, %rd9;
+// CHECK-NEXT: 	add.s64 	%rd38, %rd38, %rd14;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd39, %rd5;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_6:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 

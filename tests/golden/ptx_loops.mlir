@@ -147,45 +147,48 @@ kiln.kernel @inner storages [
 // CHECK-NEXT: )
 // CHECK-NEXT: {
 // CHECK-NEXT: 	.reg .pred 	%p<7>;
-// CHECK-NEXT: 	.reg .b32 	%r<10>;
+// CHECK-NEXT: 	.reg .b32 	%r<6>;
 // CHECK-NEXT: 	.reg .f32 	%f<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<12>;
-// CHECK-NEXT: 	mov.u32 	%r4, %ctaid.x;
-// CHECK-NEXT: 	mov.u32 	%r5, %ntid.x;
-// CHECK-NEXT: 	mov.u32 	%r6, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd8, %r6;
-// CHECK-NEXT: 	mul.wide.u32 	%rd9, %r4, %r5;
-// CHECK-NEXT: 	add.s64 	%rd11, %rd9, %rd8;
-// CHECK-NEXT: 	setp.gt.u64 	%p1, %rd11, 999;
+// CHECK-NEXT: 	.reg .b64 	%rd<20>;
+// CHECK-NEXT: 	mov.u32 	%r1, %ctaid.x;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd13, %r3;
+// CHECK-NEXT: 	mul.wide.u32 	%rd14, %r1, %r2;
+// CHECK-NEXT: 	add.s64 	%rd18, %rd14, %rd13;
+// CHECK-NEXT: 	setp.gt.u64 	%p1, %rd18, 999;
 // CHECK-NEXT: 	@%p1 bra 	$L__BB0_6;
-// CHECK-NEXT: 	ld.param.u64 	%rd7, [task_0_param_0+48];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd7;
-// CHECK-NEXT: 	ld.param.u32 	%r1, [task_0_param_0+64];
-// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
-// CHECK-NEXT: 	mul.wide.u32 	%rd3, %r7, %r5;
-// CHECK-NEXT: 	setp.lt.s32 	%p2, %r1, 1;
-// CHECK-NEXT: 	mov.b32 	%r8, 1;
+// CHECK-NEXT: 	mov.b64 	%rd11, task_0_param_0;
+// CHECK-NEXT: 	mov.u64 	%rd1, %rd11;
+// CHECK-NEXT: 	ld.param.u64 	%rd12, [task_0_param_0+48];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd12;
+// CHECK-NEXT: 	mov.u32 	%r4, %nctaid.x;
+// CHECK-NEXT: 	mul.wide.u32 	%rd4, %r4, %r2;
+// CHECK-NEXT: 	ld.param.s32 	%rd5, [%rd1+64];
+// CHECK-NEXT: 	cvt.u32.u64 	%r5, %rd5;
+// CHECK-NEXT: 	setp.lt.s32 	%p2, %r5, 1;
+// CHECK-NEXT: 	mov.u64 	%rd16, 1;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_5:
-// CHECK-NEXT: 	st.global.f32 	[%rd5], %f6;
-// CHECK-NEXT: 	add.s64 	%rd11, %rd11, %rd3;
-// CHECK-NEXT: 	setp.lt.u64 	%p6, %rd11, 1000;
+// CHECK-NEXT: 	st.global.f32 	[%rd7], %f6;
+// CHECK-NEXT: 	add.s64 	%rd18, %rd18, %rd4;
+// CHECK-NEXT: 	setp.lt.u64 	%p6, %rd18, 1000;
 // CHECK-NEXT: 	@%p6 bra 	$L__BB0_2;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	shl.b64 	%rd10, %rd11, 2;
-// CHECK-NEXT: 	add.s64 	%rd5, %rd1, %rd10;
-// CHECK-NEXT: 	ld.global.f32 	%f1, [%rd5];
+// CHECK-NEXT: 	shl.b64 	%rd15, %rd18, 2;
+// CHECK-NEXT: 	add.s64 	%rd7, %rd2, %rd15;
+// CHECK-NEXT: 	ld.global.f32 	%f1, [%rd7];
 // CHECK-NEXT: 	mov.f32 	%f6, %f1;
 // CHECK-NEXT: 	@%p2 bra 	$L__BB0_5;
-// CHECK-NEXT: 	mov.u32 	%r9, %r8;
+// CHECK-NEXT: 	mov.u64 	%rd19, %rd16;
 // CHECK-NEXT: 	mov.f32 	%f6, %f1;
 // CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	mul.f32 	%f6, %f1, %f6;
 // CHECK-NEXT: 	setp.leu.f32 	%p3, %f6, 0f40800000;
-// CHECK-NEXT: 	setp.lt.s32 	%p4, %r9, %r1;
+// CHECK-NEXT: 	setp.lt.s64 	%p4, %rd19, %rd5;
 // CHECK-NEXT: 	and.pred  	%p5, %p3, %p4;
-// CHECK-NEXT: 	add.s32 	%r9, %r9, 1;
+// CHECK-NEXT: 	add.s64 	%rd19, %rd19, 1;
 // CHECK-NEXT: 	@%p5 bra 	$L__BB0_4;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_5;
 // CHECK-NEXT: $L__BB0_6:

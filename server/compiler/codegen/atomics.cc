@@ -188,7 +188,7 @@ void FunctionEmitter::UpdateCopyOr(const Address& address, ir::AtomicOp op, Valu
   Value* offset = b_.CreateSub(b_.CreatePtrToInt(address.pointer, b_.getInt64Ty()),
                                b_.CreatePtrToInt(copy.base, b_.getInt64Ty()));
   // Indices beyond the field's lead to memory beside it, as elsewhere.
-  Value* is_inside = b_.CreateICmpULT(offset, b_.getInt64(copy.bytes));
+  Value* is_inside = b_.CreateICmpULT(offset, copy.bytes);
   b_.CreateCondBr(b_.CreateAnd(copy.is_used, is_inside), in_copy, in_place);
   b_.SetInsertPoint(in_copy);
   AtomicUpdate({b_.CreateInBoundsGEP(b_.getInt8Ty(), copy.memory, offset), kUnknown}, op.getKind(),

@@ -1,8 +1,10 @@
 #include "server/compiler/codegen/function_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
+#include "server/compiler/codegen/struct_plan.h"
 #include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
@@ -66,6 +68,11 @@ void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise) {
   }
   if (vectorise == Vectorise::kNever) {
     facts.push_back(llvm::MDNode::get(c, word("llvm.loop.unroll.disable")));
+  }
+  if (vectorise == Vectorise::kUnroll) {
+    constexpr uint32_t kTogether = 4;
+    llvm::Metadata* count = llvm::ConstantAsMetadata::get(b_.getInt32(kTogether));
+    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.unroll.count"), count}));
   }
   if (vectorise == Vectorise::kFirst) {
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
@@ -179,8 +186,27 @@ void FunctionEmitter::Emit(ir::InsideOp op) {
                        b_.CreateICmpSLT(index, ValueOf(op.getUpper()))));
 }
 
+// A short loop whose length is not known, and that does nothing but arithmetic on what it loads:
+// more of its iterations at once have more loads under way. LLVM sees less in it to gain.
+static bool IsShort(ir::ForOp op) {
+  constexpr int64_t kMostOps = 48;
+  llvm::APInt bound;
+  const bool is_known = mlir::matchPattern(op.getLower(), mlir::m_ConstantInt(&bound)) &&
+                        mlir::matchPattern(op.getUpper(), mlir::m_ConstantInt(&bound));
+  const bool is_plain = llvm::all_of(op.getBody().front().without_terminator(), [](auto& inner) {
+    return inner.getNumRegions() == 0 && !llvm::isa<ir::CallOp, ir::SimtOp, ir::AtomicOp>(inner);
+  });
+  return !is_known && is_plain && CountOps(op.getBody()) <= kMostOps;
+}
+
 void FunctionEmitter::Emit(ir::ForOp op) {
   Value *lower = ValueOf(op.getLower()), *upper = ValueOf(op.getUpper());
+  llvm::Type* type = lower->getType();
+  const bool is_wide = state_->target->HasThreadsForLanes() && type->getIntegerBitWidth() < 64;
+  if (is_wide) {
+    lower = b_.CreateSExt(lower, b_.getInt64Ty());
+    upper = b_.CreateSExt(upper, b_.getInt64Ty());
+  }
   CountedLoop loop(*this, {"for", "body", "next", "end"}, lower, upper, op.getResultTypes(),
                    ValuesOf(op.getInits()));
   // The loop ends in its header, so the results are the header's values. A break adds its own to
@@ -189,7 +215,7 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   for (auto [phi, value] : llvm::zip(exit_values, loop.values())) {
     phi->addIncoming(value, loop.header());
   }
-  Map(op.getIndex(), loop.index());
+  Map(op.getIndex(), b_.CreateTrunc(loop.index(), type, "", /*IsNUW=*/false, /*IsNSW=*/true));
   indices_.Define(op.getIndex(), IndexBetween(loop.index(), lower, upper));
   for (auto [argument, value] : llvm::zip(op.getCarried(), loop.values())) Map(argument, value);
   PushLoop({loop.next(), loop.next_values(), loop.exit(), exit_values});
@@ -199,7 +225,8 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   b_.SetInsertPoint(loop.next());
   // Before the index grows, in the latch: `continue` comes here, too.
   if (Looks(*op)) EndIfFailed();
-  loop.End();
+  const bool unrolls = state_->target->HasThreadsForLanes() && !Looks(*op) && IsShort(op);
+  loop.End(unrolls ? Vectorise::kUnroll : Vectorise::kAsLlvmSees);
   for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
 }
 

@@ -138,7 +138,7 @@ class FunctionEmitter {
     llvm::Value* is_used;
     llvm::Value* base;
     llvm::Value* memory;
-    int64_t bytes;
+    llvm::Value* bytes;
   };
   // The op, in code that is emitted later, updates the copy. Where the copy is not used, and
   // outside of its bytes, it updates what it names.
@@ -186,6 +186,8 @@ class FunctionEmitter {
     kBySlp,
     // Few iterations: neither vectorised nor unrolled.
     kNever,
+    // Several iterations at once, by one thread of a GPU.
+    kUnroll,
     // The vectors that it stores go past the caches (codegen::kStreamLoop).
     kStream,
   };

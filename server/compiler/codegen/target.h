@@ -107,6 +107,11 @@ class Target {
   // (KernelState::part).
   virtual void EmitJoined(KernelState* /*state*/, llvm::ArrayRef<proto::Task*> /*tasks*/) const {}
 
+  // Whether threads are the vectors, so that LLVM has nothing to vectorise in a thread's serial
+  // loops. Their indices then count in 64 bits: code of addresses needs no conversions, which LLVM
+  // would else repeat for each access.
+  virtual bool HasThreadsForLanes() const { return false; }
+
   // --- Storage classes
   // Memory of the calling thread for `count` values. `entry` is in the function's first block.
   virtual llvm::Value* AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "llvm/ADT/bit.h"
+#include "llvm/IR/MDBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "server/compiler/codegen/cuda/cuda_target.h"
@@ -77,7 +78,7 @@ bool Chunks::Add(ir::GlobalOp address) {
 
 bool Chunks::AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access access) {
   // Where a component other than the first one begins depends on the extents.
-  if (array.getAlias() != 0 || address.getComponent() != 0) return false;
+  if (address.getComponent() != 0) return false;
   const Shifted at = ShiftOf(address.getIndices().back());
   if (at.index != task_.getIndices().back()) return false;
   access.place = at.by;
@@ -89,7 +90,6 @@ bool Chunks::AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access acce
 }
 
 bool Chunks::AddDense(ir::GlobalOp address, ir::DenseAttr dense, Access access) {
-  if (dense.getAlias() != 0) return false;
   const auto component = static_cast<int>(address.getComponent());
   const auto base = static_cast<int>(dense.getComponentBase(component));
   int along = -1;  // the axis that the loop's innermost index runs along
@@ -124,15 +124,38 @@ Value* Chunks::EmitIsAligned(FunctionEmitter& f) const {
   return b.CreateIsNull(b.CreateAnd(bits, b.getInt64(kVector - 1)));
 }
 
-void Chunks::AlignAccesses(const FunctionEmitter& f, int64_t number) const {
+void Chunks::MakeScopes(llvm::LLVMContext& context) {
+  llvm::MDBuilder md(context);
+  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
+  llvm::SmallVector<llvm::Metadata*> all;
+  for (int64_t i = 0; i < length_; ++i) all.push_back(md.createAnonymousAliasScope(domain));
+  for (int64_t i = 0; i < length_; ++i) {
+    llvm::SmallVector<llvm::Metadata*> others = all;
+    others.erase(others.begin() + i);
+    scopes_.push_back({llvm::MDNode::get(context, all[i]), llvm::MDNode::get(context, others)});
+  }
+}
+
+void Chunks::DescribeAccesses(FunctionEmitter& f, int64_t number) {
+  using llvm::LLVMContext;
+  if (scopes_.empty()) MakeScopes(f.builder().getContext());
+  const auto describe = [&](llvm::Instruction* access) {
+    for (const auto& [kind, node] : {std::pair(LLVMContext::MD_alias_scope, scopes_[number].own),
+                                     std::pair(LLVMContext::MD_noalias, scopes_[number].others)}) {
+      access->setMetadata(kind, llvm::MDNode::concatenate(access->getMetadata(kind), node));
+    }
+  };
   for (const Access& access : accesses_) {
     // Bases are aligned to a vector, and chunks to their own bytes.
     const uint64_t at = static_cast<uint64_t>(access.place + number) * access.bytes;
     const llvm::Align align(uint64_t{1} << llvm::countr_zero(
                                 at | static_cast<uint64_t>(length_ * access.bytes) | kVector));
     for (llvm::User* user : f.PointerOf(access.address)->users()) {
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) load->setAlignment(align);
-      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) store->setAlignment(align);
+      auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (load != nullptr) load->setAlignment(align);
+      if (store != nullptr) store->setAlignment(align);
+      if (load != nullptr || store != nullptr) describe(llvm::cast<llvm::Instruction>(user));
     }
   }
 }

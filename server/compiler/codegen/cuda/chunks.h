@@ -2,10 +2,9 @@
 // thread runs one after the other. LLVM then joins their accesses to neighbouring elements, of
 // which a device moves 16 bytes as fast as 4. Private to this folder.
 //
-// Chunks assume nothing about iterations. A thread runs those of a chunk in their order, and LLVM
-// joins accesses only if alias scopes and distances show that this changes no result. So memory
-// that may be the same (one array given twice) is right, too; it has no chunks because they would
-// not be faster.
+// The iterations of a parallel loop have no order, so accesses of one iteration of a chunk need not
+// wait for those of others, also where arrays overlap: alias scopes of the iterations say so.
+// Within an iteration, accesses keep the order that their memories ask for.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CHUNKS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_CHUNKS_H_
 
@@ -28,11 +27,15 @@ class Chunks {
   int64_t length() const { return length_; }
   // Emits an i1, the same for all threads: whether memory is aligned so that chunks pay.
   llvm::Value* EmitIsAligned(FunctionEmitter& f) const;
-  // States the alignment of the accesses of iteration `number` of a chunk, which has been emitted
-  // last, in code that runs only if EmitIsAligned's value holds.
-  void AlignAccesses(const FunctionEmitter& f, int64_t number) const;
+  // States the alignment and the scope of the accesses of iteration `number` of a chunk, which has
+  // been emitted last, in code that runs only if EmitIsAligned's value holds.
+  void DescribeAccesses(FunctionEmitter& f, int64_t number);
 
  private:
+  // What an access of an iteration says of the other iterations' accesses.
+  struct Scope {
+    llvm::MDNode *own, *others;
+  };
   struct Access {
     mlir::Value address;
     int64_t bytes;  // of an element
@@ -48,6 +51,7 @@ class Chunks {
   bool AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access access);
   bool AddDense(ir::GlobalOp address, ir::DenseAttr dense, Access access);
   bool AddBody();
+  void MakeScopes(llvm::LLVMContext& context);
 
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
@@ -55,6 +59,7 @@ class Chunks {
   std::vector<Access> accesses_;
   llvm::SmallSetVector<int64_t, 4> bases_;  // slots of addresses
   std::vector<Row> rows_;
+  std::vector<Scope> scopes_;  // of the iterations of a chunk
 };
 
 }  // namespace kiln::cuda

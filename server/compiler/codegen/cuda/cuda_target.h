@@ -47,6 +47,7 @@ class CudaTarget final : public codegen::Target {
   llvm::Value* EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, llvm::Value* pointer,
                           llvm::Value* value) const override;
   bool AddsFloatsInPairs() const override { return false; }
+  bool HasThreadsForLanes() const override { return true; }
 
   llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                           llvm::ArrayRef<llvm::Value*> operands) const override;

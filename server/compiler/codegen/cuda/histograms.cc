@@ -17,6 +17,10 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 constexpr int64_t kMostBytes = 32 << 10;
+// The memory for an array, whose extent is not known: blocks have it without need if it is large.
+constexpr int64_t kArrayBytes = 16 << 10;
+// More updates of arrays are rather those of large ones, for which each would be code twice.
+constexpr size_t kMostOfArray = 4;
 // Iterations for each cell, of all blocks. With fewer, clearing the cells and handing them on would
 // cost more than it saves.
 constexpr int64_t kLeastUpdates = 64;
@@ -63,9 +67,11 @@ Histograms::Histograms(FunctionEmitter& f, ir::RangeTaskOp task)
 // False if nothing can be gathered.
 bool Histograms::FindFields() {
   task_.getBody().walk([&](ir::AtomicOp atomic) { Add(atomic); });
-  llvm::erase_if(fields_, [&](const Field& field) { return !IsUpdatedOnly(field); });
+  llvm::erase_if(fields_, [&](const Field& field) {
+    return !IsUpdatedOnly(field) || (ArrayOf(field) && field.atomics.size() > kMostOfArray);
+  });
   int64_t bytes = 0;
-  for (const Field& field : fields_) bytes += field.cells * Bytes(field.type);
+  for (const Field& field : fields_) bytes += field.room * Bytes(field.type);
   return bytes <= kMostBytes;
 }
 
@@ -75,11 +81,11 @@ bool Histograms::Add(ir::AtomicOp atomic) {
   const mlir::Type type = atomic.getValue().getType();
   if (!IsInstruction(atomic.getKind(), type)) return false;
   const auto storage = static_cast<int64_t>(global.getStorage());
-  ir::KernelOp kernel = f_.state().kernel;
-  auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[storage]);
-  if (!dense || dense.getAlias() != 0) return false;
+  const std::optional<int64_t> room = RoomFor(global, type);
+  if (!room) return false;
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(f_.state().kernel.getStorages()[storage]);
   const int base =
-      static_cast<int>(dense.getComponentBase(static_cast<int>(global.getComponent())));
+      dense ? static_cast<int>(dense.getComponentBase(static_cast<int>(global.getComponent()))) : 0;
   const ir::AtomicKind kind = KindOfPartials(atomic.getKind());
   for (Field& field : fields_) {
     if (field.storage != storage || field.base != base) continue;
@@ -87,16 +93,78 @@ bool Histograms::Add(ir::AtomicOp atomic) {
     if (field.kind == kind && field.type == type) field.atomics.push_back(atomic);
     return true;
   }
-  const std::optional<int64_t> cells = CellsOf(dense, base, type);
-  if (!cells) return false;
-  fields_.push_back({storage, base, kind, type, *cells, {atomic}});
+  fields_.push_back({storage, base, kind, type, *room, {atomic}});
   return true;
+}
+
+// The cells that a block has for what the address is in.
+std::optional<int64_t> Histograms::RoomFor(ir::GlobalOp address, mlir::Type type) {
+  ir::KernelOp kernel = f_.state().kernel;
+  mlir::Attribute storage = kernel.getStorages()[address.getStorage()];
+  if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) {
+    if (dense.getAlias() != 0) return std::nullopt;
+    return CellsOf(dense, static_cast<int>(dense.getComponentBase(address.getComponent())), type);
+  }
+  auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage);
+  if (!array || array.getAxes() != 1 || array.getTypes().size() != 1) return std::nullopt;
+  for (mlir::Attribute other : kernel.getStorages()) {
+    // What an array may share memory with is to be an array, whose end is known.
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(other);
+    auto field = llvm::dyn_cast<ir::TreeFieldAttr>(other);
+    const int64_t alias = dense ? dense.getAlias() : field ? field.getAlias() : 0;
+    if (alias != 0 && alias == array.getAlias()) return std::nullopt;
+  }
+  return kArrayBytes / Bytes(type);
+}
+
+ir::NdarrayAttr Histograms::ArrayOf(const Field& field) const {
+  ir::KernelOp kernel = f_.state().kernel;
+  return llvm::dyn_cast<ir::NdarrayAttr>(kernel.getStorages()[field.storage]);
+}
+
+Value* Histograms::BaseOf(const Field& field) {
+  if (auto array = ArrayOf(field)) return f_.Argument(array.getSlot(), b_.getPtrTy());
+  ir::KernelOp kernel = f_.state().kernel;
+  auto dense = llvm::cast<ir::DenseAttr>(kernel.getStorages()[field.storage]);
+  return f_.Argument(dense.getSlot() + field.base, b_.getPtrTy());
+}
+
+// The address after the array's last byte.
+Value* Histograms::EmitEndOf(ir::NdarrayAttr array) {
+  int64_t bytes = 0;
+  for (mlir::Type type : array.getTypes().getAsValueRange<mlir::TypeAttr>()) bytes += Bytes(type);
+  Value* size = b_.getInt64(bytes);
+  for (int axis = 0; axis < static_cast<int>(array.getAxes()); ++axis) {
+    size = b_.CreateMul(size, f_.Argument(array.getExtentSlot(axis), b_.getInt64Ty()));
+  }
+  Value* base = b_.CreatePtrToInt(f_.Argument(array.getSlot(), b_.getPtrTy()), b_.getInt64Ty());
+  return b_.CreateAdd(base, size);
+}
+
+// Whether the array of storage number `storage` shares no memory with the other arrays: a read of
+// these would not see updates that the block has gathered.
+Value* Histograms::EmitIsApart(ir::NdarrayAttr array, int64_t storage) {
+  Value* is_apart = b_.getTrue();
+  if (array.getAlias() == 0) return is_apart;
+  const auto begin_of = [&](ir::NdarrayAttr one) {
+    return b_.CreatePtrToInt(f_.Argument(one.getSlot(), b_.getPtrTy()), b_.getInt64Ty());
+  };
+  for (auto [number, attribute] : llvm::enumerate(f_.state().kernel.getStorages())) {
+    auto other = llvm::dyn_cast<ir::NdarrayAttr>(attribute);
+    if (!other || static_cast<int64_t>(number) == storage || other.getAlias() != array.getAlias()) {
+      continue;
+    }
+    Value* before = b_.CreateICmpULE(EmitEndOf(array), begin_of(other));
+    Value* after = b_.CreateICmpULE(EmitEndOf(other), begin_of(array));
+    is_apart = b_.CreateAnd(is_apart, b_.CreateOr(before, after));
+  }
+  return is_apart;
 }
 
 // Whether the task reaches the field's memory by the field's atomics alone.
 bool Histograms::IsUpdatedOnly(const Field& field) {
   ir::KernelOp kernel = f_.state().kernel;
-  auto dense = llvm::cast<ir::DenseAttr>(kernel.getStorages()[field.storage]);
+  auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[field.storage]);
   return !task_.getBody()
               .walk([&](mlir::Operation* op) {
                 // Components by number are of any base.
@@ -107,7 +175,8 @@ bool Histograms::IsUpdatedOnly(const Field& field) {
                 }
                 auto global = llvm::dyn_cast<ir::GlobalOp>(op);
                 if (!global || static_cast<int64_t>(global.getStorage()) != field.storage ||
-                    dense.getComponentBase(static_cast<int>(global.getComponent())) != field.base) {
+                    (dense && dense.getComponentBase(static_cast<int>(global.getComponent())) !=
+                                  field.base)) {
                   return mlir::WalkResult::advance();
                 }
                 const bool is_own = llvm::all_of(global->getUsers(), [&](mlir::Operation* user) {
@@ -130,7 +199,7 @@ void Histograms::ForEachCell(const Field& field, llvm::function_ref<void(Value* 
   b_.SetInsertPoint(header);
   llvm::PHINode* cell = b_.CreatePHI(b_.getInt64Ty(), 2);
   cell->addIncoming(thread, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(cell, b_.getInt64(field.cells)), body, exit);
+  b_.CreateCondBr(b_.CreateICmpSLT(cell, field.cells), body, exit);
   b_.SetInsertPoint(body);
   emit(cell);
   cell->addIncoming(b_.CreateNSWAdd(cell, threads), b_.GetInsertBlock());
@@ -138,14 +207,17 @@ void Histograms::ForEachCell(const Field& field, llvm::function_ref<void(Value* 
   b_.SetInsertPoint(exit);
 }
 
-int64_t Histograms::Cells() const {
+// Those of fields; arrays have others.
+int64_t Histograms::KnownCells() const {
   int64_t cells = 0;
-  for (const Field& field : fields_) cells += field.cells;
+  for (const Field& field : fields_) {
+    if (!ArrayOf(field)) cells += field.room;
+  }
   return cells;
 }
 
 bool Histograms::Pay(std::optional<int64_t> total) const {
-  return !fields_.empty() && total.value_or(INT64_MAX) >= Cells() * kLeastUpdates;
+  return !fields_.empty() && total.value_or(INT64_MAX) >= KnownCells() * kLeastUpdates;
 }
 
 void Histograms::Describe(proto::Task* task) {
@@ -154,17 +226,26 @@ void Histograms::Describe(proto::Task* task) {
   constexpr uint32_t kThreads = 256;
   constexpr int64_t kLeastOfBlock = 4;
   if (task_.getBlockDim() == 0) task->set_block_dim(kThreads);
-  task->set_resident(true);
-  task->set_items_per_thread(
-      static_cast<uint32_t>(llvm::divideCeil(Cells() * kLeastOfBlock, task->block_dim())));
+  task->set_waves(1);
+  task->set_items_per_thread(static_cast<uint32_t>(std::max<int64_t>(
+      llvm::divideCeil(KnownCells() * kLeastOfBlock, task->block_dim()), kLeastOfBlock)));
 }
 
 void Histograms::EmitBegin(Value* total) {
+  pays_ = b_.getTrue();
+  Value* cells = b_.getInt64(0);
   for (Field& field : fields_) {
-    field.memory =
-        AllocateShared(&f_.state(), MemoryType(field.type, b_.getContext()), field.cells);
+    field.memory = AllocateShared(&f_.state(), MemoryType(field.type, b_.getContext()), field.room);
+    field.cells = b_.getInt64(field.room);
+    if (auto array = ArrayOf(field)) {
+      field.cells = f_.Argument(array.getExtentSlot(0), b_.getInt64Ty());
+      pays_ = b_.CreateAnd(pays_, b_.CreateICmpSLE(field.cells, b_.getInt64(field.room)));
+      pays_ = b_.CreateAnd(pays_, EmitIsApart(array, field.storage));
+    }
+    cells = b_.CreateAdd(cells, field.cells);
   }
-  pays_ = b_.CreateICmpSGE(total, b_.getInt64(Cells() * kLeastUpdates));
+  Value* least = b_.CreateMul(cells, b_.getInt64(kLeastUpdates));
+  pays_ = b_.CreateAnd(pays_, b_.CreateICmpSGE(total, least));
   BasicBlock* clear = f_.NewBlock("clear");
   BasicBlock* loop = f_.NewBlock("loop");
   b_.CreateCondBr(pays_, clear, loop);
@@ -179,14 +260,12 @@ void Histograms::EmitBegin(Value* total) {
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   for (const Field& field : fields_) {
-    ir::KernelOp kernel = f_.state().kernel;
-    auto dense = llvm::cast<ir::DenseAttr>(kernel.getStorages()[field.storage]);
-    Value* base = f_.Argument(dense.getSlot() + field.base, b_.getPtrTy());
     // As a pointer to shared memory: LLVM would make one atomic of that in the copy and that in the
     // field, on a pointer to any memory, which takes longer.
     Value* memory = field.memory->stripPointerCasts();
     for (ir::AtomicOp atomic : field.atomics) {
-      f_.UpdateCopy(atomic, {pays_, base, memory, field.cells * Bytes(field.type)});
+      Value* bytes = b_.CreateMul(field.cells, b_.getInt64(Bytes(field.type)));
+      f_.UpdateCopy(atomic, {pays_, BaseOf(field), memory, bytes});
     }
   }
 }
@@ -198,9 +277,7 @@ void Histograms::EmitEnd() {
   b_.SetInsertPoint(flush);
   b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
   for (const Field& field : fields_) {
-    ir::KernelOp kernel = f_.state().kernel;
-    auto dense = llvm::cast<ir::DenseAttr>(kernel.getStorages()[field.storage]);
-    Value* base = f_.Argument(dense.getSlot() + field.base, b_.getPtrTy());
+    Value* base = BaseOf(field);
     llvm::Constant* identity = GatheringIdentity(field.kind, field.type, b_.getContext());
     llvm::Type* type = identity->getType();
     ForEachCell(field, [&](Value* cell) {

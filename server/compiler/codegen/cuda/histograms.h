@@ -1,6 +1,6 @@
-// Histograms: small fields that a loop only adds to. Each block gathers its updates in shared
-// memory, where many threads that meet at one cell cost little, and then hands on the cells that it
-// has changed. Private to this folder.
+// Histograms: small fields and arrays that a loop only adds to. Each block gathers its updates in
+// shared memory, where many threads that meet at one cell cost little, and then hands on the cells
+// that it has changed. Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_HISTOGRAMS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_HISTOGRAMS_H_
 
@@ -12,9 +12,10 @@
 
 namespace kiln::cuda {
 
-// The fields of a task for which blocks have memory: all that the task does to them is to update
-// their cells by atomics of one kind whose old values it does not use. So it does not matter when
-// the updates happen. None if some thread may leave the task early: it would be waited for.
+// The fields and arrays of a task for which blocks have memory: all that the task does to them is
+// to update their cells by atomics of one kind whose old values it does not use. So it does not
+// matter when the updates happen. None if some thread may leave the task early: it would be waited
+// for. Whether an array is small, and is no part of another one, is seen at run time.
 class Histograms {
  public:
   Histograms(FunctionEmitter& f, ir::RangeTaskOp task);
@@ -35,15 +36,21 @@ class Histograms {
     int base;
     ir::AtomicKind kind;  // that combines partial results
     mlir::Type type;
-    int64_t cells;
+    int64_t room;  // of a block's memory, in cells; a field's own number
     std::vector<ir::AtomicOp> atomics;
+    llvm::Value* cells = nullptr;  // their number
     llvm::Value* memory = nullptr;
   };
 
-  int64_t Cells() const;
+  int64_t KnownCells() const;
   bool FindFields();
   bool Add(ir::AtomicOp atomic);
+  std::optional<int64_t> RoomFor(ir::GlobalOp address, mlir::Type type);
   bool IsUpdatedOnly(const Field& field);
+  ir::NdarrayAttr ArrayOf(const Field& field) const;  // null: it is a field
+  llvm::Value* BaseOf(const Field& field);
+  llvm::Value* EmitEndOf(ir::NdarrayAttr array);
+  llvm::Value* EmitIsApart(ir::NdarrayAttr array, int64_t storage);
   void ForEachCell(const Field& field, llvm::function_ref<void(llvm::Value* cell)> emit);
 
   FunctionEmitter& f_;

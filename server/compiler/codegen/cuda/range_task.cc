@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 #include "server/compiler/codegen/cuda/chunks.h"
 #include "server/compiler/codegen/cuda/histograms.h"
 #include "server/compiler/codegen/cuda/loop_length.h"
@@ -30,7 +31,7 @@ class RangeEmitter {
   // Whether there is enough to do for threads that take so many iterations at a time.
   bool HasRoomFor(int64_t length) const;
   // By chunks of several iterations.
-  void Emit(const Chunks& chunks);
+  void Emit(Chunks& chunks);
   void Emit(Histograms& histograms);
   void Emit();
 
@@ -40,6 +41,12 @@ class RangeEmitter {
   std::pair<Value*, Value*> Divide(Value* number, Value* by);
   void MapIndex(size_t dimension, Value* index, int64_t more = 0);
   void MapRow(Value* row, size_t dimensions);
+  // An iteration: its row among all rows, and its number in the row.
+  struct Place {
+    Value *row, *column;
+  };
+  Place InTiles(Value* number);
+  bool HasTiles() const;
   void EmitEach(ThreadLoop& loop);
 
   FunctionEmitter& f_;
@@ -49,6 +56,33 @@ class RangeEmitter {
   unsigned bits_ = 64;  // that hold each number of an iteration
   Value* total_;
 };
+
+// Whether an iteration goes on along its row or column, so that its block reads less if it has
+// iterations of several rows: threads of one column share what they read there.
+bool ReadsInLoops(ir::RangeTaskOp task) {
+  return task.getBody()
+      .walk([](ir::ForOp loop) {
+        return loop.walk([](ir::LoadOp) { return mlir::WalkResult::interrupt(); });
+      })
+      .wasInterrupted();
+}
+
+// Whether an iteration reads several rows of one array, as stencils do.
+bool ReadsRows(ir::RangeTaskOp task) {
+  llvm::SmallVector<ir::GlobalOp> seen;
+  return task.getBody()
+      .walk([&](ir::GlobalOp address) {
+        const auto is_another_row = [&](ir::GlobalOp other) {
+          return other.getStorage() == address.getStorage() &&
+                 !llvm::equal(other.getIndices().drop_back(), address.getIndices().drop_back());
+        };
+        if (address.getIndices().size() < 2) return mlir::WalkResult::advance();
+        if (llvm::any_of(seen, is_another_row)) return mlir::WalkResult::interrupt();
+        seen.push_back(address);
+        return mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 Value* RangeEmitter::Total() {
   Value* total = b_.getInt64(1);
@@ -108,9 +142,63 @@ void RangeEmitter::MapRow(Value* row, size_t dimensions) {
   }
 }
 
+// Numbers iterations anew, such that the warps of a block take the same columns
+// of rows that follow each other: the rows of each plane in groups of as many as a block has warps,
+// and each group in tiles of a warp's width. What is left of a row after its tiles follows them,
+// row by row; the last group of a plane has what rows are left.
+RangeEmitter::Place RangeEmitter::InTiles(Value* number) {
+  const auto constant = [&](uint64_t n) { return b_.getInt64(n); };
+  constexpr uint64_t kBits = llvm::CTLog2<kWarp>();
+  // A group may be larger than the loop, so that `bits_` would be too few.
+  const auto divide = [&](Value* n, Value* by) {
+    by = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, by, constant(1));
+    return std::pair(b_.CreateUDiv(n, by), b_.CreateURem(n, by));
+  };
+  Value* rows = dimensions_[dimensions_.size() - 2].extent;
+  Value* columns = dimensions_.back().extent;
+  Value* row_before = constant(0);  // the first one of the plane
+  if (dimensions_.size() > 2) {
+    auto [plane, within] = divide(number, b_.CreateMul(rows, columns));
+    row_before = b_.CreateMul(plane, rows);
+    number = within;
+  }
+  Value* high = constant(BlockOf(task_) / kWarp);
+  auto [group, in_group] = divide(number, b_.CreateMul(columns, high));
+  Value* first_row = b_.CreateMul(group, high);
+  high = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, b_.CreateSub(rows, first_row));
+  Value* tiles = b_.CreateLShr(columns, constant(kBits));
+  Value* tiled = b_.CreateShl(tiles, constant(kBits));  // columns
+  Value* is_tiled = b_.CreateICmpSLT(in_group, b_.CreateMul(tiled, high));
+  // In a tile: its warps, and the thread's number in its warp.
+  auto [tile, warp] = divide(b_.CreateLShr(in_group, constant(kBits)), high);
+  Value* lane = b_.CreateAnd(in_group, constant(kWarp - 1));
+  Value* tiled_column = b_.CreateAdd(b_.CreateShl(tile, constant(kBits)), lane);
+  // After them.
+  Value* left = b_.CreateSub(in_group, b_.CreateMul(tiled, high));
+  auto [left_row, left_column] = divide(left, b_.CreateSub(columns, tiled));
+  Value* row = b_.CreateSelect(is_tiled, warp, left_row);
+  return {b_.CreateAdd(b_.CreateAdd(row_before, first_row), row),
+          b_.CreateSelect(is_tiled, tiled_column, b_.CreateAdd(tiled, left_column))};
+}
+
+bool RangeEmitter::HasTiles() const {
+  return dimensions_.size() > 1 && IsParallel(task_) && BlockOf(task_) % kWarp == 0 &&
+         !WorksTogether(f_.state().kernel, task_);
+}
+
 void RangeEmitter::EmitEach(ThreadLoop& loop) {
+  const bool in_tiles = HasTiles() && ReadsInLoops(task_);
   loop.Emit(total_, 1, [&](Value* number, int64_t, const SkipUnless&) {
-    MapRow(number, dimensions_.size());
+    if (in_tiles) {
+      const size_t last = dimensions_.size() - 1;
+      const Dimension& row = dimensions_[last];
+      const Place at = InTiles(number);
+      MapRow(at.row, last);
+      MapIndex(last, b_.CreateNSWAdd(at.column, row.lower));
+      number = b_.CreateAdd(b_.CreateMul(at.row, row.extent), at.column);
+    } else {
+      MapRow(number, dimensions_.size());
+    }
     f_.StartRandom(number);
   });
 }
@@ -131,7 +219,7 @@ void RangeEmitter::Emit(Histograms& histograms) {
 
 // First the chunks of all rows, then what is left of them: all of them, where memory is not
 // aligned. Bodies of chunks do not ask for the number of an iteration.
-void RangeEmitter::Emit(const Chunks& chunks) {
+void RangeEmitter::Emit(Chunks& chunks) {
   const int64_t length = chunks.length();
   const size_t last = dimensions_.size() - 1;
   const Dimension& row = dimensions_[last];
@@ -165,7 +253,7 @@ void RangeEmitter::Emit(const Chunks& chunks) {
         }
         MapIndex(last, at, within);
       },
-      [&](int64_t within) { chunks.AlignAccesses(f_, within); });
+      [&](int64_t within) { chunks.DescribeAccesses(f_, within); });
   loop.Emit(b_.CreateMul(rows, left), 1, [&](Value* number, int64_t, const SkipUnless&) {
     Value* within = place(number, left);
     Value* skipped = b_.CreateSelect(b_.CreateICmpSLT(within, before), zero, held);
@@ -196,9 +284,11 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
     histograms.Describe(task);
     return emitter.Emit(histograms);
   }
-  const Chunks chunks(op);
+  Chunks chunks(op);
   if (chunks.length() == 1 || !emitter.HasRoomFor(chunks.length())) return emitter.Emit();
   task->set_items_per_thread(static_cast<uint32_t>(chunks.length()));
+  // Blocks in the order of their rows find what neighbours have read in the cache.
+  if (task->waves() > 1 && ReadsRows(op)) task->set_waves(0);
   emitter.Emit(chunks);
 }
 

@@ -19,6 +19,8 @@ llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
 
 inline constexpr uint32_t kBlock = 128;  // threads of a block, unless the program says otherwise
 
+// The threads of a block of the task.
+uint32_t BlockOf(ir::RangeTaskOp op);
 // A loop of one thread needs no atomics.
 bool IsParallel(ir::RangeTaskOp op);
 // States how many threads run the task.
