@@ -40,6 +40,11 @@ absl::StatusOr<Device*> DeviceFor(Target::Device kind) {
   return Found(CudaDevice::Get());
 }
 
+bool HasCudaDevice() {
+  ChooseCudaDriver();
+  return CudaDevice::IsThere();
+}
+
 absl::StatusOr<Device*> UseCudaDevice(int32_t number) {
   ChooseCudaDriver();
   return Found(CudaDevice::Get(number));

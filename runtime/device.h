@@ -42,6 +42,9 @@ class Device {
   // The most blocks of threads that a task of a launch has from now on; 0: as many as pay. Of
   // devices without blocks: has no effect.
   virtual void LimitBlocks(uint32_t /*most*/) {}
+  // Sets the stack of a thread whose functions call themselves, in bytes (cuda_stack_limit); 0: as
+  // much as the device has memory for.
+  virtual void LimitStack(uint64_t /*bytes*/) {}
 
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(

@@ -2,7 +2,7 @@
 
 import os
 
-from . import provided
+from . import _native, provided
 from .diagnostics import near, say
 
 
@@ -91,8 +91,10 @@ def arch_from_name(name):
 
 
 def is_arch_supported(arch, use_gles=False):
-    # CUDA is unfinished, so only a program whose user asks for it gets it.
-    return arch == cpu or (arch == cuda and bool(os.environ.get("KILN_CUDA_DRIVER")))
+    if arch == cuda:
+        # A driver that the user names has to work: init says why it does not.
+        return bool(os.environ.get("KILN_CUDA_DRIVER")) or _native.has_cuda_device()
+    return arch == cpu
 
 
 __all__ = [

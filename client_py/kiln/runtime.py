@@ -260,6 +260,7 @@ def _use_device():
     target = _native.use_device("cuda" if on_cuda else "cpu", int(cfg.cuda_device))
     _device_target = target if on_cuda else ""
     _native.limit_blocks(min(max(int(cfg.saturating_grid_dim), 0), 2**31 - 1))
+    _native.limit_stack(min(max(int(cfg.cuda_stack_limit), 0), 2**31 - 1))
 
 
 _device_target = ""

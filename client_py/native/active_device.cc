@@ -34,7 +34,9 @@ Device& ActiveDevice() { return *active; }
 
 void BindActiveDevice(py::module_& m) {
   m.def("use_device", &UseDevice, py::arg("kind"), py::arg("number") = 0);
+  m.def("has_cuda_device", &HasCudaDevice);
   m.def("limit_blocks", [](uint32_t most) { active->LimitBlocks(most); });
+  m.def("limit_stack", [](uint64_t bytes) { active->LimitStack(bytes); });
   m.def("device_memory_bytes", [] { return active->memory_bytes(); });
   // Of streams of other libraries, by their handles (runtime/device.h).
   m.def("release_to", [](uint64_t stream) { RaiseIfError(ToStatus(active->ReleaseTo(stream))); });

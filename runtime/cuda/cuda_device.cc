@@ -76,6 +76,27 @@ Result<CudaDevice*> CudaDevice::Get() {
   return device != nullptr ? Result<CudaDevice*>(device) : Get(0);
 }
 
+bool CudaDevice::IsThere() {
+  const Result<const cuda::Driver*>& found = cuda::TheDriver();
+  if (!found.ok()) return false;
+  const cuda::Driver& driver = **found;
+  int count = 0;
+  if (driver.DeviceGetCount(&count) != cuda::kSuccess) return false;
+  for (int number = 0; number < count; ++number) {
+    cuda::DeviceNumber device;
+    int major = 0, minor = 0;
+    if (driver.DeviceGet(&device, number) == cuda::kSuccess &&
+        driver.DeviceGetAttribute(&major, cuda::kComputeCapabilityMajor, device) ==
+            cuda::kSuccess &&
+        driver.DeviceGetAttribute(&minor, cuda::kComputeCapabilityMinor, device) ==
+            cuda::kSuccess &&
+        static_cast<uint32_t>(major * 10 + minor) >= kOldestArch) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<CudaDevice*> CudaDevice::Make(int32_t number) {
   const Result<const cuda::Driver*>& found = cuda::TheDriver();
   if (!found.ok()) return found.error();
@@ -123,10 +144,31 @@ CudaDevice::CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceN
   };
   arch_ = attribute(cuda::kComputeCapabilityMajor) * 10 + attribute(cuda::kComputeCapabilityMinor);
   multiprocessors_ = std::max(attribute(cuda::kMultiprocessorCount), 1u);
+  threads_of_multiprocessor_ = std::max(attribute(cuda::kThreadsOfMultiprocessor), 1024u);
   runs_cooperative_launches_ = attribute(cuda::kCooperativeLaunch) != 0;
   char name[256] = {};
   driver_.DeviceGetName(name, sizeof name - 1, device);
   name_ = name;
+}
+
+Result<> CudaDevice::DeepenStack() {
+  // The part of the device's memory for stacks, if the program names no size, and what pays at most.
+  constexpr uint64_t kPart = 32, kMost = uint64_t{16} << 10, kLeast = uint64_t{1} << 10;
+  uint64_t bytes = most_stack_;
+  if (bytes == 0) {
+    const uint64_t threads = uint64_t{multiprocessors_} * threads_of_multiprocessor_;
+    bytes = std::clamp(memory_bytes() / kPart / threads, kLeast, kMost) / kLeast * kLeast;
+  }
+  const std::lock_guard<std::mutex> lock(stack_mutex_);
+  if (bytes == stack_) return {};
+  if (Result<> entered = Enter(); !entered.ok()) return entered.error();
+  const cuda::Code code = driver_.SetLimit(cuda::kLimitOfStack, bytes);
+  if (code != cuda::kSuccess) {
+    return ErrorOf(code, "no stacks of " + std::to_string(bytes) +
+                             " bytes for functions that call themselves (cuda_stack_limit)");
+  }
+  stack_ = bytes;
+  return {};
 }
 
 Result<> CudaDevice::CheckProcess() const {

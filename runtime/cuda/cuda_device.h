@@ -32,6 +32,8 @@ class CudaDevice final : public Device {
   static Result<CudaDevice*> Get(int32_t number);
   // The same of the device that was made, or else of the first one.
   static Result<CudaDevice*> Get();
+  // Whether the machine has a driver and a device on which kernels run. Starts none.
+  static bool IsThere();
 
   const cuda::Driver& driver() const { return driver_; }
   cuda::Context context() const { return context_; }
@@ -103,6 +105,10 @@ class CudaDevice final : public Device {
   int32_t number() const override { return number_; }
   uint64_t memory_bytes() override;
   void LimitBlocks(uint32_t most) override { most_blocks_ = most; }
+  void LimitStack(uint64_t bytes) override { most_stack_ = bytes; }
+  // Gives each thread the stack for functions that call themselves. The device has that memory for
+  // all threads that it runs at once.
+  Result<> DeepenStack();
   Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info,
       const std::vector<std::string>& directories) override;
@@ -143,9 +149,12 @@ class CudaDevice final : public Device {
   const cuda::Context context_;
   const uint32_t generation_ = ForkGeneration::Get();  // of the process that made the context
   uint32_t arch_ = 0;                                  // 90 for sm_90
-  uint32_t multiprocessors_ = 1;
+  uint32_t multiprocessors_ = 1, threads_of_multiprocessor_ = 1024;
   bool runs_cooperative_launches_ = false;
   std::atomic<uint32_t> most_blocks_{0};
+  std::atomic<uint64_t> most_stack_{0};  // as LimitStack sets it
+  std::mutex stack_mutex_;
+  uint64_t stack_ = 0;  // as DeepenStack has set it; 0: the driver's default
   std::string name_;
   cuda::Address idle_reports_ = 0;
   std::atomic<bool> uses_streams_{false};  // whether a thread has ever chosen one

@@ -177,6 +177,10 @@ Result<CudaKernel::BoundTask> CudaKernel::BindWork(const TaskInfo& task) const {
 }
 
 Result<> CudaKernel::Bind() {
+  if (std::any_of(info_.tasks.begin(), info_.tasks.end(),
+                  [](const TaskInfo& task) { return task.recurses; })) {
+    if (Result<> deepened = device_->DeepenStack(); !deepened.ok()) return deepened;
+  }
   for (const TaskInfo& task : info_.tasks) {
     Result<BoundTask> bound = BindTask(task);
     if (!bound.ok()) return bound.error();

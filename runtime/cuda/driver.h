@@ -47,6 +47,9 @@ inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidI
 // CUdevice_attribute
 inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75,
                      kComputeCapabilityMinor = 76, kCooperativeLaunch = 95;
+inline constexpr int kThreadsOfMultiprocessor = 39;
+// CUlimit
+inline constexpr int kLimitOfStack = 0;
 // CUpointer_attribute
 inline constexpr int kPointerMemoryType = 2, kPointerDevice = 9;
 // CUmemorytype
@@ -93,6 +96,7 @@ inline constexpr int kNodeCooperative = 2, kWordsOfAttribute = 16;
   X(cuEventElapsedTime, EventElapsedTime, (float* milliseconds, Event from, Event to))             \
   X(cuStreamGetCtx, StreamGetContext, (Stream stream, Context * context))                          \
   X(cuStreamWaitEvent, StreamWaitEvent, (Stream stream, Event event, unsigned flags))              \
+  X(cuCtxSetLimit, SetLimit, (int limit, size_t value))                                            \
   X(cuModuleLoadData, ModuleLoadData, (Module * module, const void* image))                        \
   X(cuModuleUnload, ModuleUnload, (Module module))                                                 \
   X(cuModuleGetFunction, ModuleGetFunction,                                                        \

@@ -13,7 +13,7 @@ struct FakeDriver {
   int32_t fail_allocation; /* the n-th from now on fails; 0: none */
   int32_t fail_launch;     /* the code that launches return */
   int32_t refuse_cubins;
-  int64_t launches, copies_in, copies_out, fills, waits, live;
+  int64_t launches, copies_in, copies_out, fills, waits, live, stack;
   uint64_t bytes_in, bytes_out;
   uint32_t last_blocks, last_threads;
   uint64_t last_recorded, last_waiting; /* streams of events */
@@ -82,6 +82,11 @@ int cuMemsetD16Async(uint64_t at, unsigned short value, size_t count, void* stre
 int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void* stream) {
   for (uint32_t* to = host(at); count > 0; --count) *to++ = value;
   return ++fake_driver.fills, kOk;
+}
+
+int cuCtxSetLimit(int limit, size_t value) {
+  if (limit != 0 || value > 512 << 10) return 1;
+  return fake_driver.stack = value, kOk;
 }
 
 /* --- Kernels. Arguments: the address of i32s, and their number. --- */

@@ -66,6 +66,7 @@ proto::Task TaskEmitter::EmitCode(mlir::Operation& op) {
   } else {
     state_.unsupported = op.getName().getStringRef().str();
   }
+  task.set_recurses(Recurses(state_.kernel, &op));
   return task;
 }
 

@@ -36,6 +36,9 @@ mlir::WalkResult WalkCalled(ir::KernelOp kernel, mlir::Operation* task, VisitCal
 // or kiln.shared_array.
 bool WorksTogether(ir::KernelOp kernel, mlir::Operation* task);
 
+// Whether a function that the task calls, itself or by others, may call itself.
+bool Recurses(ir::KernelOp kernel, mlir::Operation* task);
+
 }  // namespace kiln
 
 #endif  // KILN_SERVER_COMPILER_DIALECT_FUNCTION_FACTS_H_

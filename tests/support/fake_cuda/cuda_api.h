@@ -25,6 +25,7 @@ using CUmemoryPool = struct CUmemPoolHandle_st*;
 using cuuint64_t = uint64_t;
 using CUdevice_attribute = int;
 using CUfunction_attribute = int;
+using CUlimit = int;
 using CUpointer_attribute = int;
 using CUmemPool_attribute = int;
 using CUjit_option = int;

@@ -569,6 +569,13 @@ KILN_CALL cuStreamDestroy_v2(CUstream stream) {
   return call.Finish();
 }
 
+// Stacks have all that programs ask for (ptx_executor.cc).
+KILN_CALL cuCtxSetLimit(CUlimit limit, size_t value) {
+  KILN_BEGIN("cuCtxSetLimit");
+  return static_cast<int>(limit) == 0 && value <= 512 << 10 ? CUDA_SUCCESS
+                                                            : CUDA_ERROR_INVALID_VALUE;
+}
+
 #undef cuStreamGetCtx
 KILN_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
   KILN_BEGIN("cuStreamGetCtx");
@@ -747,6 +754,7 @@ KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64
       {"cuModuleUnload", reinterpret_cast<void*>(&cuModuleUnload)},
       {"cuModuleGetFunction", reinterpret_cast<void*>(&cuModuleGetFunction)},
       {"cuModuleGetGlobal_v2", reinterpret_cast<void*>(&cuModuleGetGlobal_v2)},
+      {"cuCtxSetLimit", reinterpret_cast<void*>(&cuCtxSetLimit)},
       {"cuFuncGetAttribute", reinterpret_cast<void*>(&cuFuncGetAttribute)},
       {"cuFuncSetAttribute", reinterpret_cast<void*>(&cuFuncSetAttribute)},
       {"cuOccupancyMaxActiveBlocksPerMultiprocessor",
