@@ -73,6 +73,7 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    options.out = options.out.resolve()
     if options.only is None:
         options.only = run.PARTS if options.python else run.OWN_PARTS
     own = [part for part in run.OWN_PARTS if part in options.only]

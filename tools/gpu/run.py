@@ -2,7 +2,7 @@
 """Tries Kiln on the GPU of this machine. Runs from a bundle that pack.py made, by its `run`:
 
     run --out FOLDER [--jobs N] [--minutes M] [--sections NAME...] [--only PART...] [--small]
-        [--long]
+        [--long] [--taichi FOLDER]
 
 The parts are, of those in the bundle:
   benchmarks   benchmarks.py and the program of peers.cu (--small: with few elements)
@@ -14,6 +14,8 @@ The parts are, of those in the bundle:
   libraries    libraries.py: PyTorch, CuPy and Triton beside benchmarks.py
   sanitizer    cases and small benchmarks under NVIDIA's compute-sanitizer: faulty accesses, races
                in shared memory, misused barriers
+
+--taichi: the folder of a Taichi for the machine's python3, to be measured beside.
 
 The last three run under the machine's own python3, the others under the bundle's.
 
@@ -69,6 +71,7 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--only", choices=PARTS, nargs="*")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--taichi", type=pathlib.Path)
     options = parser.parse_args()
     packed = (ROOT / "parts").read_text().split()
     only = options.only or packed
@@ -92,6 +95,11 @@ def main():
     print(json.dumps(results, indent=1), flush=True)
     if "benchmarks" in only:
         results["benchmarks"] = benchmarks(end, options.small)
+        if options.taichi:
+            environment = {**machines, "PYTHONPATH": str(options.taichi.resolve())}
+            command = ["python3", str(ROOT / "tools" / "gpu" / "benchmarks.py"), "--taichi"]
+            command += ["--small"] if options.small else []
+            results["benchmarks"]["taichi"] = rows(command, end, environment)
         write(options.out, results)
     sections = options.sections or (ROOT / "sections").read_text().split()
     sections = [section for section in sections if section not in NEED_A_COMPILER]
