@@ -152,7 +152,8 @@ CudaDevice::CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceN
 }
 
 Result<> CudaDevice::DeepenStack() {
-  // The part of the device's memory for stacks, if the program names no size, and what pays at most.
+  // The part of the device's memory for stacks, if the program names no size, and what pays at
+  // most.
   constexpr uint64_t kPart = 32, kMost = uint64_t{16} << 10, kLeast = uint64_t{1} << 10;
   uint64_t bytes = most_stack_;
   if (bytes == 0) {

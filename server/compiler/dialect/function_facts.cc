@@ -125,8 +125,8 @@ bool Recurses(ir::KernelOp kernel, mlir::Operation* task) {
   const auto visit = [](mlir::Operation* op, llvm::ArrayRef<ir::CallOp> calls) {
     auto call = llvm::dyn_cast<ir::CallOp>(op);
     const bool is_under_way = call && llvm::any_of(calls, [&](ir::CallOp outer) {
-      return outer.getCallee() == call.getCallee();
-    });
+                                return outer.getCallee() == call.getCallee();
+                              });
     return is_under_way ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   };
   return WalkCalled(kernel, task, visit).wasInterrupted();
