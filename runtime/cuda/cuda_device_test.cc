@@ -325,6 +325,9 @@ TEST_F(CudaDeviceTest, BlocksHaveSomethingToDo) {
   EXPECT_EQ(blocks(unknown, 10'000), 40u);
   EXPECT_EQ(blocks(unknown, 0), 1u);  // it is about the length
   EXPECT_EQ(blocks(unknown, 50'000), 196u);
+  known.waves = unknown.waves = 2;
+  EXPECT_EQ(blocks(known, 1), 128u);
+  EXPECT_EQ(blocks(unknown, 50'000), 128u);
   known.waves = unknown.waves = 1;
   EXPECT_EQ(blocks(known, 1), 64u);
   EXPECT_EQ(blocks(unknown, 50'000), 64u);
@@ -335,6 +338,24 @@ TEST_F(CudaDeviceTest, BlocksHaveSomethingToDo) {
   EXPECT_EQ(blocks(known, 1), 0u);
   unknown.length_slots = {2};
   EXPECT_THAT(Load(Info({unknown})).error().text, HasSubstr("no argument 2"));
+}
+
+TEST_F(CudaDeviceTest, FunctionsThatCallThemselvesHaveStacks) {
+  TaskInfo task = Range("add_one", 1);
+  driver_->stack = 0;
+  ASSERT_TRUE(Load(Info({task})).ok());
+  EXPECT_EQ(driver_->stack, 0);
+  task.recurses = true;
+  device_->LimitStack(4096);
+  ASSERT_TRUE(Load(Info({task})).ok());
+  EXPECT_EQ(driver_->stack, 4096);
+  device_->LimitStack(1 << 20);
+  EXPECT_THAT(Load(Info({task})).error().text,
+              HasSubstr("no stacks of 1048576 bytes for functions that call themselves"));
+  device_->LimitStack(0);
+  ASSERT_TRUE(Load(Info({task})).ok());
+  EXPECT_GE(driver_->stack, 1024);
+  EXPECT_LE(driver_->stack, 16384);
 }
 
 // A loop over elements is one copy in each direction, and moves only the pages that it touches.

@@ -307,6 +307,78 @@ def histograms():
     return results
 
 
+# As histograms, in arrays, which share memory or not, and are small or not.
+def array_histograms():
+    Ints = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+    @ti.kernel
+    def count(x: Ints, bins: Ints):
+        for i in x:
+            bins[x[i] % bins.shape[0]] += 1
+
+    @ti.kernel
+    def least(x: Ints, low: Ints, high: Ints):
+        for i in x:
+            ti.atomic_min(low[x[i] % 7], x[i])
+            ti.atomic_max(high[x[i] % 5], x[i])
+
+    @ti.kernel
+    def read_back(n: ti.i32, once: Ints, again: Ints, seen: Ints):
+        for i in range(n):
+            if i < once.shape[0]:
+                once[i] += i
+                seen[i] = again[i]
+
+    results = []
+    x = ti.ndarray(ti.i32, 20_000)
+    x.from_numpy(rng.integers(0, 1 << 20, 20_000, np.int32))
+    for size in 1, 100, 312, 313, 4096, 5000:
+        bins = ti.ndarray(ti.i32, size)
+        count(x, bins)
+        results.append(bins.to_numpy())
+    low, high = ti.ndarray(ti.i32, 7), ti.ndarray(ti.i32, 5)
+    low.fill(1 << 30)
+    least(x, low, high)
+    results += [low.to_numpy(), high.to_numpy()]
+    for n in 10, 5000:
+        once, seen = ti.ndarray(ti.i32, 50), ti.ndarray(ti.i32, 50)
+        read_back(n, once, once, seen)
+        results += [once.to_numpy(), seen.to_numpy()]
+    return results
+
+
+# Loops over rows and columns that read in loops of their own; each iteration has its number.
+def tiles():
+    Two, Three = (ti.types.ndarray(dtype=ti.f32, ndim=n) for n in (2, 3))
+
+    @ti.kernel
+    def product(a: Two, b: Two, c: Two):
+        for i, j in c:
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+    @ti.kernel
+    def blur(x: Three, y: Three):
+        for i, j, k in ti.ndrange((1, x.shape[0]), (2, x.shape[1]), x.shape[2]):
+            for n in range(k + 1):
+                y[i, j, k] += x[i - 1, j - 2, n]
+            y[i, j, k] += ti.floor(ti.random() * 4)
+
+    results = []
+    for shape in (1, 1, 3), (3, 2, 33), (4, 5, 64), (9, 3, 31), (130, 1, 2), (2, 7, 1), (5, 2, 100):
+        rows, inner, columns = shape
+        shapes = (rows, inner), (inner, columns), (rows, columns)
+        a, b, c = (ti.ndarray(ti.f32, one) for one in shapes)
+        for array in a, b:
+            array.from_numpy(rng.integers(0, 9, array.shape).astype(np.float32))
+        product(a, b, c)
+        x, y = (ti.ndarray(ti.f32, (rows, inner + 3, columns)) for _ in range(2))
+        x.from_numpy(rng.integers(0, 9, x.shape).astype(np.float32))
+        blur(x, y)
+        results += [c.to_numpy(), y.to_numpy()]
+    return results
+
+
 # Serial code and short loops in a row: prints, random numbers, returns, sums.
 def short_tasks():
     x, total = ti.field(ti.f32, 64), ti.field(ti.f32, ())
@@ -348,7 +420,8 @@ def flat(value):
 
 
 arch_now = None
-for case in ranges, types, rows, overlapping, others, sums, histograms, short_tasks:
+CASES = ranges, types, rows, overlapping, others, sums, histograms, array_histograms, tiles
+for case in *CASES, short_tasks:
     found = []
     for arch_now in ti.cpu, ti.cuda:
         ti.init(arch=arch_now, default_fp=ti.f32, fast_math=False)

@@ -876,6 +876,7 @@ def kernels_of_other_checks():
     tensor = given(np.zeros(10, np.float64))
     poke(tensor, 9)
     same(read(tensor)[8:], [0, 1])
+    double(tensor)
     x = ti.field(ti.f32, 10)
     up(x)
     assert x[3] == 1

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Shows what run.py found on a machine with a GPU, and keeps it.
 
-    tools/gpu/report.py RESULTS.json [--keep]
+    tools/gpu/report.py RESULTS.json... [--keep [NAME]]
 
---keep: copies the file to docs/gpu-results/DATE-GPU.json.
+Several files are of the same commit and machine, each with other parts. --keep: writes them as one
+to docs/gpu-results/DATE-GPU.json, or DATE-GPU-NAME.json.
 """
 
 import argparse
@@ -16,10 +17,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=pathlib.Path)
-    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("results", type=pathlib.Path, nargs="+")
+    parser.add_argument("--keep", nargs="?", const="")
     options = parser.parse_args()
-    results = json.loads(options.results.read_text())
+    results = {}
+    for path in options.results:
+        found = json.loads(path.read_text())
+        if found["commit"] != results.get("commit", found["commit"]):
+            parser.error(f"{path} is of another commit")
+        results.update(found)
     machine = results["machine"]
     print(f"{machine['gpu']}, {machine['date']}, commit {results['commit'][:12]}")
     sections = results.get("conformance", {})
@@ -41,11 +47,12 @@ def main():
     show_sanitizer(results.get("sanitizer", []))
     show_benchmarks(results.get("benchmarks", {}))
     show_benchmarks(results.get("libraries", {}))
-    if options.keep:
+    if options.keep is not None:
         gpu = re.sub(r"\W+", "-", machine["gpu"].split(",")[0]).strip("-").lower()
-        kept = ROOT / "docs" / "gpu-results" / f"{machine['date']}-{gpu}.json"
+        name = "-".join(filter(None, (machine["date"], gpu, options.keep)))
+        kept = ROOT / "docs" / "gpu-results" / f"{name}.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(options.results.read_text())
+        kept.write_text(json.dumps(results, indent=1) + "\n")
         print(f"kept as {kept.relative_to(ROOT)}")
 
 
