@@ -57,8 +57,8 @@ class RangeEmitter {
   Value* total_;
 };
 
-// Whether an iteration goes on along its row or column, so that its block reads less if it has
-// iterations of several rows: threads of one column share what they read there.
+// Whether an iteration reads along rows or columns. A block then reads less if it has iterations of
+// several rows: threads of one column share what they read there.
 bool ReadsInLoops(ir::RangeTaskOp task) {
   return task.getBody()
       .walk([](ir::ForOp loop) {
@@ -142,10 +142,10 @@ void RangeEmitter::MapRow(Value* row, size_t dimensions) {
   }
 }
 
-// Numbers iterations anew, such that the warps of a block take the same columns
-// of rows that follow each other: the rows of each plane in groups of as many as a block has warps,
-// and each group in tiles of a warp's width. What is left of a row after its tiles follows them,
-// row by row; the last group of a plane has what rows are left.
+// Numbers iterations anew, such that the warps of a block take the same columns of rows that follow
+// each other: the rows of each plane in groups of as many as a block has warps, and each group in
+// tiles of a warp's width. What is left of a row after its tiles follows them, row by row; the last
+// group of a plane has what rows are left.
 RangeEmitter::Place RangeEmitter::InTiles(Value* number) {
   const auto constant = [&](uint64_t n) { return b_.getInt64(n); };
   constexpr uint64_t kBits = llvm::CTLog2<kWarp>();
