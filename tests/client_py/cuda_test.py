@@ -118,6 +118,8 @@ def test_a_driver_that_is_not_there_is_named(run_python):
     assert "no CUDA driver (/nowhere/libcuda.so.1)" in done.stderr
 
 
-def test_without_being_asked_for_programs_run_on_the_cpu(run_python):
-    out = run_python("import kiln as ti; ti.init(arch=ti.cuda); print(ti.cfg.arch)")
-    assert out.endswith("Arch.x64\n")
+def test_programs_run_on_the_cpu_where_there_is_no_device(run_python):
+    for arch in "ti.cuda", "ti.gpu":
+        program = f"import kiln as ti; ti.init(arch={arch}); print(ti.cfg.arch)"
+        out = run_python(program, CUDA_VISIBLE_DEVICES="")
+        assert out.endswith("Arch.x64\n")
