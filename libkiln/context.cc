@@ -9,7 +9,7 @@
 #include "libkiln/handles.h"
 #include "runtime/cpu/host_executor.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/cuda/driver_path.h"
+#include "runtime/cuda/driver.h"
 
 using kiln::capi::Fail;
 using kiln::capi::FailNull;
@@ -26,8 +26,7 @@ kiln_status ChooseDevice(kiln_context* context) {
                                            std::to_string(options.device) + " (KILN_DEVICE_BEST)");
   }
   context->device = {kKinds[options.device], static_cast<int32_t>(options.cuda_device) - 1};
-  if (options.cuda_driver == nullptr || kiln::cuda::TryUseDriver(options.cuda_driver))
-    return KILN_OK;
+  if (options.cuda_driver == nullptr || kiln::cuda::UseDriver(options.cuda_driver)) return KILN_OK;
   return Fail(KILN_FAILED_PRECONDITION,
               std::string("kiln_context_new: the process uses another CUDA driver than ") +
                   options.cuda_driver);

@@ -4,8 +4,6 @@
 
 #include <mutex>
 
-#include "runtime/cuda/driver_path.h"
-
 namespace kiln::cuda {
 namespace {
 
@@ -59,14 +57,12 @@ Error Driver::ErrorOf(Code code, const std::string& what) const {
   return {kind, what + ": " + name + (*text == '\0' ? "" : std::string(", ") + text)};
 }
 
-bool TryUseDriver(const std::string& path) {
+bool UseDriver(const std::string& path) {
   Choice& choice = TheChoice();
   const std::lock_guard<std::mutex> lock(choice.mutex);
   if (!choice.is_opened) choice.path = path;
   return choice.path == path;
 }
-
-void UseDriver(const std::string& path) { TryUseDriver(path); }
 
 const Result<const Driver*>& TheDriver() {
   static const auto* const driver = new Result<const Driver*>(Open());

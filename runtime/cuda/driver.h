@@ -137,9 +137,10 @@ struct Driver {
   Error ErrorOf(Code code, const std::string& what) const;
 };
 
-// Has TheDriver open the library at `path` instead of the system's. Requires: TheDriver was not
-// called before. (The runtime reads no environment: the client reads KILN_CUDA_DRIVER.)
-void UseDriver(const std::string& path);
+// Has TheDriver open the library at `path` instead of the system's. False, having done nothing, if
+// the process has opened another one. Thread-safe. (The runtime reads no environment: the client
+// reads KILN_CUDA_DRIVER.)
+bool UseDriver(const std::string& path);
 
 // The driver, opened by the first call. FailedPrecondition says what is missing: the library, one
 // of its functions, or a device that it can use.
