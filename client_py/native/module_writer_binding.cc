@@ -280,16 +280,20 @@ class Exporter {
       unit.mutable_target()->set_glibc(glibc);
     }
     Failure failure{kernel.name, {}, {}};
+    const auto failed = [&](const absl::Status& status) {
+      failure.status =
+          absl::Status(status.code(), "kernel '" + kernel.name + "' for " + targets[level].text() +
+                                          ": " + std::string(status.message()));
+      return failure;
+    };
     absl::StatusOr<EntryOutcome> outcome = session.FetchEntry(std::move(unit), kernel.source_map);
-    failure.status = outcome.status();
-    if (!outcome.ok()) return failure;
+    if (!outcome.ok()) return failed(outcome.status());
     if (outcome->entry.empty()) {
       failure.diagnostics = Located(outcome->diagnostics, kernel.source_map);
       return failure;
     }
     absl::StatusOr<EntryView> entry = DecodeEntry(outcome->entry);
-    failure.status = entry.status();
-    if (!entry.ok()) return failure;
+    if (!entry.ok()) return failed(entry.status());
     kernel.code[level].object = std::string(entry->payload);
     kernel.code[level].info = std::move(entry->info);
     return {};

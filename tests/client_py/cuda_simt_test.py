@@ -480,3 +480,42 @@ print(ti.simt.grid.memfence.__name__)
     ]
     for line, text in zip(lines, wanted, strict=True):
         assert text in line, out
+
+
+def test_export_to_the_cpu_is_refused(run):
+    out = run("""
+v = ti.field(ti.i32, 32)
+
+@ti.func
+def shared_by(i):
+    pad = block.SharedArray(32, ti.i32)
+    return pad[i]
+
+@ti.kernel
+def votes():
+    for i in range(32):
+        v[i] = warp.ballot(i)
+
+@ti.kernel
+def pads():
+    for i in range(32):
+        v[i] = shared_by(i)
+
+for kernel in votes, pads:
+    module = ti.aot.Module(targets=["sm_90", "x86-64-v2"])
+    module.add_field("v", v)
+    module.add_kernel(kernel)
+    try:
+        module.export("/nowhere/never.kiln")
+    except ti.TaichiCompilationError as error:
+        print(error)
+""")
+    target = "needs a CUDA target, such as sm_80 or compute_75, and this compilation is for a CPU"
+    for text in (
+        ", in votes:\n        v[i] = warp.ballot(i)\n               ^^^^^^^^^^^^^^\n"
+        f"ti.simt.warp.ballot {target}\n",
+        ", in pads:\n        v[i] = shared_by(i)\n",
+        ", in shared_by:\n    pad = block.SharedArray(32, ti.i32)\n",
+        f"ti.simt.block.SharedArray {target}\n",
+    ):
+        assert text in out, out

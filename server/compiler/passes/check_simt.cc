@@ -1,10 +1,12 @@
-// Refuses operations of the threads of a GPU (kiln.simt, kiln.shared_array) in tasks whose threads
-// cannot do them together, and shared arrays for which a block has no room. Functions are looked at
-// for each task that calls them, because the same function is right in another task.
+// Two passes on operations of the threads of a GPU (kiln.simt, kiln.shared_array).
 //
-// Whether all threads of a block come to a barrier in a range task is up to the program.
+// refuse-simt, for CPUs: refuses all of them. Front ends accept them for CUDA alone, but an export
+// may name targets of both kinds. Requires and leaves: any level.
 //
-// Requires and leaves: offloaded level.
+// check-simt: refuses them in tasks whose threads cannot do them together, and shared arrays for
+// which a block has no room. Functions are looked at for each task that calls them, because the
+// same function is right in another task. Whether all threads of a block come to a barrier in a
+// range task is up to the program. Requires and leaves: offloaded level.
 #include "common/language/simt_ops.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
@@ -13,6 +15,8 @@
 namespace kiln {
 
 namespace {
+
+bool IsSimt(mlir::Operation* op) { return llvm::isa<ir::SimtOp, ir::SharedArrayOp>(op); }
 
 int64_t BytesOf(ir::SharedArrayOp array) {
   const unsigned bits = array.getType().getPointee().getIntOrFloatBitWidth();
@@ -36,7 +40,7 @@ class TaskChecker {
   mlir::LogicalResult Check() {
     const auto found =
         WalkCalled(kernel_, task_, [&](mlir::Operation* op, llvm::ArrayRef<ir::CallOp> calls) {
-          if (!llvm::isa<ir::SimtOp, ir::SharedArrayOp>(op)) return mlir::WalkResult::advance();
+          if (!IsSimt(op)) return mlir::WalkResult::advance();
           const std::string problem = ProblemOf(op);
           if (problem.empty()) return mlir::WalkResult::advance();
           mlir::InFlightDiagnostic diagnostic = op->emitError(problem);
@@ -78,8 +82,7 @@ struct CheckSimtPass : mlir::PassWrapper<CheckSimtPass, mlir::OperationPass<ir::
     ir::KernelOp kernel = getOperation();
     // Nearly all kernels, whose functions need not be looked at for each task.
     const auto found = kernel.walk([](mlir::Operation* op) {
-      return llvm::isa<ir::SimtOp, ir::SharedArrayOp>(op) ? mlir::WalkResult::interrupt()
-                                                          : mlir::WalkResult::advance();
+      return IsSimt(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     });
     if (!found.wasInterrupted()) return;
     for (mlir::Operation& task : kernel.getBody().front()) {
@@ -89,8 +92,24 @@ struct CheckSimtPass : mlir::PassWrapper<CheckSimtPass, mlir::OperationPass<ir::
   }
 };
 
+struct RefuseSimtPass : mlir::PassWrapper<RefuseSimtPass, mlir::OperationPass<ir::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseSimtPass)
+  llvm::StringRef getArgument() const override { return "refuse-simt"; }
+  void runOnOperation() override {
+    const auto found = getOperation().walk([](mlir::Operation* op) {
+      if (!IsSimt(op)) return mlir::WalkResult::advance();
+      op->emitError(NameOf(op) +
+                    " needs a CUDA target, such as sm_80 or compute_75, and this"
+                    " compilation is for a CPU");
+      return mlir::WalkResult::interrupt();
+    });
+    if (found.wasInterrupted()) signalPassFailure();
+  }
+};
+
 }  // namespace
 
+std::unique_ptr<mlir::Pass> CreateRefuseSimtPass() { return std::make_unique<RefuseSimtPass>(); }
 std::unique_ptr<mlir::Pass> CreateCheckSimtPass() { return std::make_unique<CheckSimtPass>(); }
 
 }  // namespace kiln

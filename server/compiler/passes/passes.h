@@ -16,6 +16,8 @@ std::unique_ptr<mlir::Pass> CreateSimplifyControlPass();
 std::unique_ptr<mlir::Pass> CreateForwardStoresPass();
 std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 std::unique_ptr<mlir::Pass> CreateCarryCellsPass();
+// Any level.
+std::unique_ptr<mlir::Pass> CreateRefuseSimtPass();
 // Structured to offloaded.
 std::unique_ptr<mlir::Pass> CreateOffloadPass();
 // Offloaded level.

@@ -6,6 +6,8 @@ namespace kiln {
 
 llvm::ArrayRef<PassRow> Pipeline() {
   static const PassRow kRows[] = {
+      // First: other passes may leave out what it would refuse.
+      {"refuse-simt", CreateRefuseSimtPass, false, false, true},
       // References of functions are addresses of locals until then.
       {"inline-calls", CreateInlineCallsPass, true},
       // Atomics on locals of one thread block their promotion.
