@@ -8,8 +8,23 @@
 
 namespace kiln {
 
-// The CPU, until the program chooses another one by ti.init. Needs the GIL.
+// The CPU, until the program chooses another one by ti.init; within an ActiveDeviceScope, the
+// scope's. Needs the GIL.
 Device& ActiveDevice();
+
+// Makes another device the calling thread's as long as it exists: that of a module, which need not
+// be the program's. For code that looks at arguments and is done before the launch.
+class ActiveDeviceScope {
+ public:
+  // Null: the CPU.
+  explicit ActiveDeviceScope(Device* device);
+  ~ActiveDeviceScope();
+  ActiveDeviceScope(const ActiveDeviceScope&) = delete;
+  ActiveDeviceScope& operator=(const ActiveDeviceScope&) = delete;
+
+ private:
+  Device* const before_;
+};
 
 void BindActiveDevice(pybind11::module_& m);
 

@@ -211,8 +211,8 @@ ExternalArrays::~ExternalArrays() {
   for (PyObject* view : views_) Py_DECREF(view);
 }
 
-// *view is null if the argument is no such array.
-bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
+// May throw, or leave an error of Python's.
+bool ExternalArrays::TryViewOne(PyObject* value, PyObject** view) {
   *view = nullptr;
   ArrayView known;
   if (IsPlain(value) || IsField(value) || ViewArray(value, &known)) return true;
@@ -240,17 +240,22 @@ bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
   return BindStorage(*view, py::cast(storage).ptr());
 }
 
+bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
+  bool viewed;
+  try {
+    viewed = TryViewOne(value, view);
+  } catch (const std::exception&) {  // a tensor that cannot be taken, or an error of Python's
+    viewed = false;
+  }
+  if (!viewed) PyErr_Clear();
+  return viewed;
+}
+
 bool ExternalArrays::View(PyObject* const* args, Py_ssize_t count) {
   args_.assign(args, args + count);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* view = nullptr;
-    bool viewed;
-    try {
-      viewed = ViewOne(args[i], &view);
-    } catch (const std::exception&) {  // a tensor that cannot be taken, or an error of Python's
-      viewed = false;
-    }
-    if (!viewed) return PyErr_Clear(), false;
+    if (!ViewOne(args[i], &view)) return false;
     if (view != nullptr) args_[i] = view;
   }
   return !views_.empty();

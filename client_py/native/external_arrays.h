@@ -23,6 +23,10 @@ class ExternalArrays {
   // on the device. False, without a Python error, if there is none, or if one has to go through the
   // Python code: that explains what is wrong, and knows gradients.
   bool View(PyObject* const* args, Py_ssize_t count);
+  // The same of one argument: *view is its DeviceArray, which this object keeps, or null if it is
+  // no array of another library. False, without a Python error, if it has to go through the Python
+  // code.
+  bool ViewOne(PyObject* value, PyObject** view);
   // The arguments, with DeviceArrays in place of the arrays.
   PyObject* const* args() const { return args_.data(); }
   // After the launch: work that is given to the arrays' streams later waits for it. False with a
@@ -30,7 +34,7 @@ class ExternalArrays {
   bool Release();
 
  private:
-  bool ViewOne(PyObject* value, PyObject** view);
+  bool TryViewOne(PyObject* value, PyObject** view);
 
   std::vector<PyObject*> args_;
   std::vector<PyObject*> views_;  // owned, among args_

@@ -3,7 +3,7 @@
 
 #include <pybind11/stl.h>
 
-#include <iterator>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "client_cpp/devices.h"
-#include "client_py/native/field_object.h"
-#include "client_py/native/status_error.h"
-#include "client_py/native/storage_object.h"
+#include "client_py/native/module_arguments.h"
 #include "kiln/kiln.h"
+#include "libkiln/handles.h"
 #include "libkiln/signature.h"
 #include "runtime/module/module_file.h"
 #include "runtime/scalar.h"
@@ -51,6 +50,8 @@ kiln_context* ContextOf(const std::string& device) {
 
 struct LoadedModule {
   ~LoadedModule() { kiln_module_free(module); }
+  // On which its kernels run; null: the CPU.
+  Device* device() const { return module->module->device(); }
   kiln_module* module = nullptr;
 };
 
@@ -96,122 +97,6 @@ std::shared_ptr<LoadedWorld> MakeWorld(const std::shared_ptr<LoadedModule>& of, 
   options.seed = seed;
   Check(kiln_world_new(of->module, &options, &made->world));
   return made;
-}
-
-// ---- Arguments
-
-// An argument of a call, with all that it points to.
-struct Packed {
-  Packed() = default;
-  Packed(const Packed&) = delete;
-  Packed& operator=(const Packed&) = delete;
-  ~Packed() {
-    if (has_buffer) PyBuffer_Release(&buffer);
-  }
-  kiln_arg arg{};
-  kiln_array array{};
-  std::vector<int64_t> shape, strides;
-  std::vector<kiln_arg> numbers;
-  Py_buffer buffer{};
-  bool has_buffer = false;
-};
-
-// DLPack's code of a buffer's format; 255 for formats that kernels lack.
-uint8_t CodeOf(const char* format) {
-  if (format == nullptr) return 1;  // unsigned bytes
-  // These say that the byte order is this machine's.
-  if (*format == '<' || *format == '=' || *format == '@') ++format;
-  if (format[0] == '\0' || format[1] != '\0') return 255;
-  const std::string_view kinds[] = {"bhilq", "BHILQ", "efd"};
-  for (size_t code = 0; code < std::size(kinds); ++code) {
-    if (kinds[code].find(*format) != std::string_view::npos) return static_cast<uint8_t>(code);
-  }
-  return *format == '?' ? 6 : 255;
-}
-
-void PackBuffer(py::handle value, bool writes, Packed* packed) {
-  const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writes ? PyBUF_WRITABLE : 0);
-  if (PyObject_GetBuffer(value.ptr(), &packed->buffer, flags) != 0) throw py::error_already_set();
-  packed->has_buffer = true;
-  const Py_buffer& buffer = packed->buffer;
-  packed->shape.assign(buffer.shape, buffer.shape + buffer.ndim);
-  for (int i = 0; i < buffer.ndim; ++i) {
-    // Strides that are no whole number of elements are no C order either.
-    const bool is_whole = buffer.itemsize > 0 && buffer.strides[i] % buffer.itemsize == 0;
-    packed->strides.push_back(is_whole ? buffer.strides[i] / buffer.itemsize : 0);
-  }
-  packed->array.data = buffer.buf;
-  packed->array.device_type = 1;
-  packed->array.code = CodeOf(buffer.format);
-  packed->array.bits = static_cast<uint8_t>(buffer.itemsize * 8);
-  packed->array.lanes = 1;
-  packed->array.strides = packed->strides.data();
-}
-
-// Null for everything but ndarrays of ours.
-const FieldStorage* NdarrayOf(py::handle value) {
-  if (!IsField(value.ptr())) return nullptr;
-  PyObject* bound = reinterpret_cast<FieldObject*>(value.ptr())->storage_object;
-  if (bound == nullptr) return nullptr;
-  const auto& storage = py::cast<const FieldStorage&>(py::handle(bound));
-  return storage.is_ndarray && storage.memory->alive ? &storage : nullptr;
-}
-
-void PackArray(py::handle value, bool writes, Packed* packed) {
-  if (const FieldStorage* storage = NdarrayOf(value); storage != nullptr) {
-    packed->shape = storage->full_shape;
-    packed->array = kiln_array_of(reinterpret_cast<void*>(storage->bases.at(0)),
-                                  storage->access.scalar(), 0, nullptr);
-    constexpr int32_t kCuda = 2;
-    if (storage->memory->is_mirrored()) {
-      packed->array.device_type = kCuda;
-      RaiseIfError(storage->memory->HandOver());
-    }
-  } else if (PyObject_CheckBuffer(value.ptr()) != 0) {
-    PackBuffer(value, writes, packed);
-  } else {
-    return;  // of no kind, as NumberArg
-  }
-  packed->array.ndim = static_cast<int32_t>(packed->shape.size());
-  packed->array.shape = packed->shape.data();
-  packed->arg = kiln_array_arg(&packed->array);
-}
-
-// Of no kind for anything but a number: the library says what it takes.
-kiln_arg NumberArg(py::handle value) {
-  if (PyNumber_Check(value.ptr()) == 0) return {};
-  if (PyFloat_Check(value.ptr()) || !PyIndex_Check(value.ptr())) {
-    const double number = PyFloat_AsDouble(value.ptr());
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    return kiln_float(number);
-  }
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-  if (!number) throw py::error_already_set();
-  int overflow = 0;
-  const long long whole = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  if (overflow == 0) return kiln_int(whole);
-  const unsigned long long large = PyLong_AsUnsignedLongLong(number.ptr());
-  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-  return kiln_uint(large);
-}
-
-// The numbers of a vector, matrix or struct, or of nested sequences.
-void Flatten(py::handle value, std::vector<kiln_arg>* numbers) {
-  if (py::hasattr(value, "to_list")) return Flatten(value.attr("to_list")(), numbers);
-  if (py::isinstance<py::dict>(value)) return Flatten(value.attr("values")(), numbers);
-  if (py::hasattr(value, "entries")) return Flatten(value.attr("entries"), numbers);
-  if (!py::hasattr(value, "__iter__")) return numbers->push_back(NumberArg(value));
-  for (py::handle item : value) Flatten(item, numbers);
-}
-
-void Pack(py::handle value, const kiln_param& param, Packed* packed) {
-  if (param.kind == KILN_PARAM_ARRAY) return PackArray(value, param.writes != 0, packed);
-  if (param.element_ndim == 0 && param.dtype != KILN_NO_DTYPE) {
-    packed->arg = NumberArg(value);
-    return;
-  }
-  Flatten(value, &packed->numbers);
-  packed->arg = kiln_args(packed->numbers.data(), packed->numbers.size());
 }
 
 // ---- Results
@@ -268,6 +153,7 @@ class ModuleKernelObject {
   ModuleKernelObject(std::shared_ptr<LoadedWorld> world, const std::string& name)
       : world_(std::move(world)), kernel_(kiln_module_kernel(world_->of->module, name.c_str())) {
     if (kernel_ == nullptr) Check(KILN_NOT_FOUND);
+    device_ = world_->of->device();
     signature_.size = sizeof signature_;
     Check(kiln_kernel_signature(kernel_, &signature_));
     params_.resize(signature_.params);
@@ -299,18 +185,19 @@ class ModuleKernelObject {
   }
 
   py::tuple Call(const py::args& args) const {
-    std::vector<Packed> packed(args.size());
+    // The library says how many it takes.
+    const size_t known = std::min(args.size(), params_.size());
+    ModuleArguments arguments(device_, "kernel", signature_.name, known);
     std::vector<kiln_arg> given(args.size());
-    for (size_t i = 0; i < args.size(); ++i) {
-      // The library says how many it takes.
-      if (i < params_.size()) Pack(args[i], params_[i], &packed[i]);
-      given[i] = packed[i].arg;
+    for (size_t i = 0; i < known; ++i) {
+      given[i] = arguments.Add(args[i], params_[i]);
     }
     std::vector<uint64_t> slots(signature_.result_slots);
     Run([&](const kiln_launch_options& options) {
       return kiln_launch(kernel_, world_->world, given.data(), given.size(), slots.data(),
                          &options);
     });
+    arguments.Release();
     py::tuple results(results_.size());
     for (size_t i = 0; i < results_.size(); ++i) results[i] = ResultFrom(results_[i], slots);
     return results;
@@ -321,6 +208,7 @@ class ModuleKernelObject {
   const kiln_kernel* kernel_;
   kiln_signature signature_{};
   std::vector<kiln_param> params_, results_;
+  Device* device_;
 };
 
 // Names by a function that has an end.
@@ -387,24 +275,23 @@ void WriteField(const LoadedWorld& world, const std::string& name, const py::buf
 void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict& args) {
   const kiln_graph* graph = kiln_module_graph(world.of->module, name.c_str());
   if (graph == nullptr) Check(KILN_NOT_FOUND);
-  std::vector<Packed> packed(args.size());
+  ModuleArguments arguments(world.of->device(), "graph", name.c_str(), args.size());
   std::vector<std::string> names;
   names.reserve(args.size());
   std::vector<kiln_named_arg> given;
   for (const auto& [key, value] : args) {
     names.push_back(py::cast<std::string>(key));
-    Packed& one = packed[names.size() - 1];
     kiln_param param{};
     param.size = sizeof param;
     for (size_t i = 0; kiln_graph_param(graph, i, &param) == KILN_OK; ++i) {
       if (names.back() != param.name) continue;
-      Pack(value, param, &one);
-      given.push_back({names.back().c_str(), one.arg});
+      given.push_back({names.back().c_str(), arguments.Add(value, param)});
     }
   }
   Run([&](const kiln_launch_options& options) {
     return kiln_graph_run(graph, world.world, given.data(), given.size(), &options);
   });
+  arguments.Release();
 }
 
 std::shared_ptr<const ModuleFile> OpenFile(const std::string& path) {

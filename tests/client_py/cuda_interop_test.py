@@ -563,3 +563,129 @@ print(small, large)
         "[101 102 102 103 103 104 107 108 102 103]",
         "[0 8] [8 0 0 5]",
     ] or pytest.fail(out)
+
+
+@pytest.mark.parametrize("arch", ["cuda", "cpu"])
+def test_arrays_for_kernels_of_modules(run, run_python, tmp_path, arch):
+    """Whichever arch the program has, a module takes what an ordinary kernel takes on its device,
+    with the same errors."""
+    log = str(tmp_path / "log")
+    out = run(
+        run_python,
+        f"""
+from cuda_arrays import ExchangedTensor
+
+path = {str(tmp_path / "m.kiln")!r}
+array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
+@ti.kernel
+def twice(a: array):
+    for i in a:
+        a[i] *= 2
+
+@ti.kernel
+def total(a: array) -> ti.i32:
+    s = 0
+    for i in a:
+        s += a[i]
+    return s
+
+@ti.kernel
+def lengths(a: ti.types.ndarray(dtype=ti.math.vec3, ndim=1), b: array):
+    for i in a:
+        b[i] = ti.cast(a[i].norm_sqr(), ti.i32)
+
+module = ti.aot.Module(targets=["sm_90", "x86-64-v2"])
+for kernel in twice, total, lengths:
+    module.add_kernel(kernel)
+graph = ti.graph.GraphBuilder()
+graph.dispatch(twice, ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "a", ti.i32, ndim=1))
+module.add_graph("graph", graph.compile())
+module.export(path)
+ti.init(arch=ti.{arch})
+m = ti.aot.load(path)
+assert m.target == "sm_90"
+
+numbers = np.arange(1000, dtype=np.int32)
+for kind in CudaArray, Tensor:
+    one = kind(numbers)
+    m.twice(one)
+    before = len(pathlib.Path(os.environ["LOG"]).read_text())
+    m.twice(one)
+    calls = pathlib.Path(os.environ["LOG"]).read_text()[before:].split()
+    asks = {{"cuCtxGetCurrent", "cuPointerGetAttribute"}}
+    assert [call for call in calls if call not in asks] == ["cuLaunchKernel"], calls
+    m.graph.run({{"a": one}})
+    assert (one.get() == numbers * 8).all() and m.total(one) == numbers.sum() * 8
+ours = ti.ndarray(ti.i32, 1000)
+ours.from_numpy(numbers)
+m.twice(ours)
+assert (ours.to_numpy() == numbers * 2).all()
+points, squares = Tensor(np.full((5, 3), 2, np.float32)), np.zeros(5, np.int32)
+m.lengths(points, squares)
+print(squares)
+m.twice(CudaArray(numbers, shape=(0,), data=(0, False)))
+
+# In the order of the arrays' streams.
+for stream in 0, make_stream():
+    ExchangedTensor.stream = stream
+    kinds = ExchangedTensor(numbers), CudaArray(numbers, stream=stream or 1)
+    for one in kinds:
+        for turn in range(3):
+            one.set(numbers + turn, stream or None)
+            m.twice(one)
+            got = read(one.address, one.shape, one.dtype, stream or None)
+            assert (got == (numbers + turn) * 2).all(), (stream, turn)
+            one.set(numbers + turn, stream or None)
+            m.graph.run({{"a": one}})
+            got = read(one.address, one.shape, one.dtype, stream or None)
+            assert (got == (numbers + turn) * 2).all(), (stream, turn)
+
+del one, kinds, points
+gc.collect()
+print(Memory.live)
+
+fault(m.twice, Tensor(numbers, strides=(2,)))
+fault(m.twice, CudaArray(numbers, mask=numbers))
+fault(m.twice, Tensor(numbers, device=(2, 1)))
+fault(m.twice, Tensor(numbers.astype(np.float32)))
+fault(m.twice, Tensor(numbers.reshape(10, 100)))
+fault(m.twice, CudaArray(numbers, stream=12345))
+constant = CudaArray(numbers)
+constant.changes["data"] = (constant.address, True)
+assert m.total(constant) == numbers.sum()
+fault(m.twice, constant)
+fault(m.graph.run, {{"a": constant}})
+numbers.flags.writeable = False
+assert m.total(numbers) == numbers.sum()
+fault(m.twice, numbers)
+fault(m.twice, ti.field(ti.i32, 4))
+on_cpu = ti.aot.load(path, arch=ti.cpu)
+fault(on_cpu.twice, Tensor(numbers))
+fault(on_cpu.twice, CudaArray(numbers))
+""",
+        LOG=log,
+        KILN_FAKE_CUDA=f"log={log}",
+    )
+    in_place = "ValueError: Invalid value for argument a - the tensor cannot be used in place: "
+    kernel = "TaichiRuntimeError: kernel 'twice', "
+    takes = kernel + "argument 'a' takes an array of i32 with 1 axes, got "
+    read_only = "argument 'a': the array is read-only, and the kernel writes to it"
+    streams = "CUDA streams cannot be ordered"
+    lines = out.splitlines()
+    assert streams in lines.pop(7)
+    assert lines == [
+        "[12 12 12 12 12]",
+        "0",
+        in_place + "the tensor is not contiguous in C order",
+        in_place + "it has a mask",
+        in_place + "the tensor is on CUDA device 1, the program's kernels run on device 0",
+        takes + "an array of float 32-bit numbers (DLPack code 2, 1 lanes)",
+        takes + "an array of 2 axes",
+        f"ValueError: kernel 'twice', {read_only}",
+        f"ValueError: graph 'graph', {read_only}",
+        f"ValueError: kernel 'twice', {read_only}",
+        takes + "something else",
+        in_place + "the tensor is not in the memory of the CPU",
+        in_place + "it is on a CUDA device, the program's kernels run on the CPU",
+    ] or pytest.fail(out)

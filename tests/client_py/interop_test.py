@@ -42,6 +42,32 @@ def test_tensors_as_arguments(ti, torch):
         add(a, torch.from_numpy(np.zeros((3, 2), np.float32).T))
 
 
+def test_tensors_as_arguments_of_modules(ti, tmp_path):
+    @ti.kernel
+    def add(a: ti.types.ndarray(dtype=ti.f32, ndim=2), b: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+        for i, j in a:
+            a[i, j] += b[i, j]
+
+    module = ti.aot.Module()
+    module.add_kernel(add)
+    module.export(tmp_path / "add.kiln")
+    loaded = ti.aot.load(tmp_path / "add.kiln")
+    a, b = np.zeros((3, 2), np.float32), np.arange(6, dtype=np.float32).reshape(3, 2)
+    loaded.add(Tensor(a), Tensor(b))
+    loaded.add(Tensor(a, grad=True), b)
+    assert (a == 2 * b).all()
+    with pytest.raises(ValueError, match="Non contiguous tensors"):
+        loaded.add(Tensor(a[:, ::-1]), b)
+    with pytest.raises(ti.TaichiRuntimeError, match="argument 'b' takes .* 64-bit"):
+        loaded.add(a, Tensor(b.astype(np.float64)))
+    with pytest.raises(ti.TaichiRuntimeError, match="argument 'b' takes .* got something else"):
+        loaded.add(a, object())
+    b.flags.writeable = False
+    loaded.add(a, b)
+    with pytest.raises(ValueError, match="argument 'a': the array is read-only, and the kernel"):
+        loaded.add(b, a)
+
+
 def test_later_launches_look_at_no_tensor_in_python(ti, monkeypatch):
     @ti.kernel
     def add(a: ti.types.ndarray(dtype=ti.types.vector(2, ti.f32), ndim=1), b: ti.types.ndarray()):

@@ -94,7 +94,7 @@ def _from_cuda_array(value, element_axes, is_external):
         raise say.cuda_array_of_other_strides(strides=tuple(strides))
     address, is_read_only = given["data"]
     stream = given.get("stream")
-    if stream is not None and runtime.cfg.arch == runtime.cuda:
+    if stream is not None:
         _native.wait_for(stream)
     return _native.from_cuda_array(
         address or 0, scalar.scalar, shape, not is_read_only, value, element_axes, is_external
