@@ -165,7 +165,13 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
 
 Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Value* value) {
   Value* old = Load(address, op.getValue().getType());
-  Store(address, Combine(op.getKind(), old, value));
+  llvm::StoreInst* store = Store(address, Combine(op.getKind(), old, value));
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(old);
+      load != nullptr && keeps_updates_apart_ && address.memory != kLocal) {
+    // Costs no instruction, but no vectoriser takes such accesses.
+    load->setAtomic(llvm::AtomicOrdering::Unordered);
+    store->setAtomic(llvm::AtomicOrdering::Unordered);
+  }
   return old;
 }
 

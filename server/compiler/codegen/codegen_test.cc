@@ -30,11 +30,12 @@ float FloatOf(uint64_t slot) {
 
 // A dense field of scalars: `digits` are axis, extent, stride.
 std::string Dense(int slot, int axes, const std::vector<int>& digits, const std::string& type,
-                  const std::string& offset = "", int alias = 0) {
+                  const std::string& offset = "", int alias = 0,
+                  const std::string& components = "0, 0") {
   return absl::StrCat("#kiln.dense<slot = ", slot, ", axes = ", axes, ", digits = [",
                       absl::StrJoin(digits, ", "), "], offset = [", offset, "], types = [", type,
-                      "], components = [0, 0], bases = 1, base_strides = [], alias = ", alias,
-                      ", read_only = false>");
+                      "], components = [", components,
+                      "], bases = 1, base_strides = [], alias = ", alias, ", read_only = false>");
 }
 
 std::string Kernel(const std::vector<std::string>& storages, const std::string& tasks,
@@ -229,6 +230,30 @@ TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_FALSE(absl::StrContains(*text, "masked.gather")) << *text;
   EXPECT_FALSE(absl::StrContains(*text, "masked.scatter")) << *text;
+}
+
+// SLP would make one access of two numbers that adjoin, also where data says which.
+TEST(OptimizedCodeTest, ScatteredNumbersStayApart) {
+  const auto has_pairs = [](const std::string& cells, const std::string& second) {
+    auto text = TestKernel::OptimizedText(
+        Kernel({Dense(1, 1, {0, 0, 4}, "i32"), cells}, Range({{0, 1000}}, R"(
+    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<i32>
+    %at = kiln.load %from : !kiln.addr<i32>
+    %one = arith.constant 1 : i32
+    %next = arith.addi %at, %one : i32
+    %x = arith.constant 0.5 : f32
+    %to0 = kiln.global 1 component 0 [%at] : !kiln.addr<f32>
+    %old0 = kiln.atomic addf %x, %to0 : !kiln.addr<f32>
+    %to1 = kiln.global 1 component )" + second + R"( : !kiln.addr<f32>
+    %old1 = kiln.atomic addf %x, %to1 : !kiln.addr<f32>
+    kiln.continue)")),
+        Target::Cpu(4));
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() && absl::StrContains(*text, "fadd <2 x float>");
+  };
+  EXPECT_FALSE(has_pairs(Dense(3, 1, {0, 0, 4}, "f32"), "0 [%next]"));
+  EXPECT_TRUE(has_pairs(Dense(3, 1, {0, 0, 8}, "f32, f32", "", 0, "0, 0, 0, 4"), "1 [%at]"))
+      << "components of one cell";
 }
 
 // A loop that only adds to a field may have copies of it; the field's memory is stated.

@@ -123,6 +123,8 @@ class FunctionEmitter {
   // atomics are plain; the functions that it calls do not ask.
   using RunsAlone = llvm::Value* (*)(FunctionEmitter& f);
   void set_runs_alone(RunsAlone runs_alone) { runs_alone_ = runs_alone; }
+  // Plain updates are not merged with those of neighbouring memory.
+  void set_keeps_updates_apart() { keeps_updates_apart_ = true; }
   // The block that each iteration of the task runs: its ops happen in each, up to the first that
   // may leave it.
   void set_task_body(mlir::Block* body);
@@ -301,7 +303,7 @@ class FunctionEmitter {
   void Tag(const Address& address, llvm::Instruction* access);
   llvm::Value* Load(const Address& address, mlir::Type type);
   llvm::Value* Load(ir::LoadOp op);
-  void Store(const Address& address, llvm::Value* value);
+  llvm::StoreInst* Store(const Address& address, llvm::Value* value);
 
   // atomics.cc
   void Emit(ir::AtomicOp op);
@@ -329,6 +331,7 @@ class FunctionEmitter {
   llvm::Value* iteration_ = nullptr;
   int task_ = 0;
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
+  bool keeps_updates_apart_ = false;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<mlir::Operation*, llvm::Value*> sources_;  // of reads: pointers (ReadFrom)

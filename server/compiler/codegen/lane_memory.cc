@@ -259,7 +259,8 @@ void LaneEmitter::Store(const Address& address, Value* value, Value* mask) {
   }
   const bool is_one = address.stride == 0 && address.offsets == nullptr;
   if (is_one && !value->getType()->isVectorTy()) {
-    return f_.Store({address.pointer, address.memory}, value);
+    f_.Store({address.pointer, address.memory}, value);
+    return;
   }
   value = Splat(value);
   llvm::Type* type = value->getType()->getScalarType();

@@ -576,10 +576,11 @@ void FunctionEmitter::Emit(ir::LoadOp op) {
   Map(op, LoadNow(op));
 }
 
-void FunctionEmitter::Store(const Address& address, Value* value) {
+llvm::StoreInst* FunctionEmitter::Store(const Address& address, Value* value) {
   if (value->getType()->isIntegerTy(1)) value = b_.CreateZExt(value, b_.getInt8Ty());
   auto* store = b_.CreateStore(value, address.pointer);
   Tag(address, store);
+  return store;
 }
 
 void FunctionEmitter::Emit(ir::StoreOp op) {

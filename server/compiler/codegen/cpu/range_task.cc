@@ -532,6 +532,44 @@ bool IsOfComponents(ir::RangeTaskOp op) {
   return any;
 }
 
+// Whether an index comes from data or from a float, and so is different in each iteration in no
+// way that is known.
+bool IsFromData(mlir::Value index, int depth = 8) {
+  mlir::Operation* op = index.getDefiningOp();
+  if (op == nullptr || depth == 0) return false;
+  if (llvm::isa<ir::LoadOp, mlir::arith::FPToSIOp>(op)) return true;
+  return llvm::isa<mlir::arith::AddIOp, mlir::arith::SubIOp, mlir::arith::MulIOp,
+                   mlir::arith::SelectOp>(op) &&
+         llvm::any_of(op->getOperands(),
+                      [&](mlir::Value part) { return IsFromData(part, depth - 1); });
+}
+
+// Whether all atomics update numbers that adjoin their neighbours, at places that data give, such
+// as the masses of grid cells around a particle. SLP would make one load and one store of
+// neighbours. The next iteration's pair often has one number of this one's and one more: its load
+// then waits until the store is in the cache, which takes longer than SLP gains. Vectors in the
+// cells do not overlap so.
+bool ScattersNumbers(ir::RangeTaskOp op) {
+  auto kernel = op->getParentOfType<ir::KernelOp>();
+  int count = 0;
+  const auto walked = op.getBody().walk([&](ir::AtomicOp atomic) {
+    auto global = atomic.getAddress().getDefiningOp<ir::GlobalOp>();
+    if (!global) return mlir::WalkResult::interrupt();
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
+    if (!dense || dense.getNumDigits() == 0) return mlir::WalkResult::interrupt();
+    const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
+    const bool adjoin = dense.getDigitStride(base, dense.getNumDigits() - 1) ==
+                        Bytes(global.getType().getPointee());
+    if (!adjoin ||
+        !llvm::any_of(global.getIndices(), [](mlir::Value i) { return IsFromData(i); })) {
+      return mlir::WalkResult::interrupt();
+    }
+    ++count;
+    return mlir::WalkResult::advance();
+  });
+  return !walked.wasInterrupted() && count > 1;
+}
+
 // Whether `global` is one address after the other along the innermost dimension of the loop, and
 // each iteration has one.
 bool IsCellAfterCell(ir::GlobalOp global, ir::RangeTaskOp op) {
@@ -592,6 +630,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   FunctionEmitter f(state, function, parallel);
   f.DrawFor(number, op.getBody());
   AskAtAtomics(op, &f);
+  if (ScattersNumbers(op)) f.set_keeps_updates_apart();
   f.trees().set_effects(TreeEffectsOf(op.getBody(), state->kernel, state->functions));
   std::vector<Dimension> dimensions = EmitDimensions(f, op);
   if (state->kernel.getFastMath() && ComputesFloats(op.getBody())) {
