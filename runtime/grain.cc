@@ -115,6 +115,13 @@ void Cost::Measure(int64_t nanoseconds, int64_t iterations) {
   if (!measured()) measured_.store(true, std::memory_order_relaxed);
 }
 
+void Cost::MeasureUnlessOnce(int64_t nanoseconds, int64_t iterations) {
+  const bool slow = measured() && static_cast<double>(nanoseconds) > 2 * Estimate(iterations);
+  const bool was_slow = was_slow_.load(std::memory_order_relaxed);
+  if (slow != was_slow) was_slow_.store(slow, std::memory_order_relaxed);
+  if (!slow || was_slow) Measure(nanoseconds, iterations);
+}
+
 int64_t Cost::Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit) {
   // A sixty-fourth of the loop, so that a wrong decision about the rest costs little.
   const int64_t units = std::max<int64_t>(1, (end - begin) / 64 / unit);

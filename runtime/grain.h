@@ -36,6 +36,10 @@ class Cost {
     return static_cast<double>(iterations) * value() / kUnit;
   }
   void Measure(int64_t nanoseconds, int64_t iterations);
+  // The same, but what takes more than twice the estimate counts only if the next measurement does,
+  // too: one launch is slow if its data is new to the caches, or if another program had a core. For
+  // variants that launches would not take again for long after such a measurement.
+  void MeasureUnlessOnce(int64_t nanoseconds, int64_t iterations);
   // Measures a few of the iterations, once; returns the first iteration still to run.
   int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
   // Runs iterations on the caller if they are known to be short: a loop for which two looks at the
@@ -71,7 +75,8 @@ class Cost {
   std::atomic<uint32_t> value_{0};
   std::atomic<bool> measured_{false};
   std::atomic<bool> rough_{true};
-  std::atomic<uint32_t> turn_{0};  // short runs since the last that was measured
+  std::atomic<bool> was_slow_{false};  // see MeasureUnlessOnce
+  std::atomic<uint32_t> turn_{0};      // short runs since the last that was measured
 };
 
 // Decides when to retry the slower variant of a task with atomics: its measurement may have met

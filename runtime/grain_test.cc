@@ -34,6 +34,21 @@ TEST(CostTest, RisesFourfoldAndFallsByHalves) {
   EXPECT_EQ(cost.Estimate(10), 10) << "no iterations tell nothing";
 }
 
+TEST(CostTest, OneSlowMeasurementMayNotCount) {
+  Cost cost;
+  cost.MeasureUnlessOnce(1000, 10);
+  EXPECT_EQ(cost.Estimate(10), 1000) << "the first one counts";
+  for (int i = 0; i < 3; ++i) {
+    cost.MeasureUnlessOnce(10'000, 10);
+    EXPECT_EQ(cost.Estimate(10), 1000);
+    cost.MeasureUnlessOnce(1000, 10);
+    EXPECT_EQ(cost.Estimate(10), 1000);
+  }
+  cost.MeasureUnlessOnce(3000, 10);
+  cost.MeasureUnlessOnce(3000, 10);
+  EXPECT_EQ(cost.Estimate(10), 3000) << "two in a row do";
+}
+
 void RunNothing(const KilnContext*, int64_t, int64_t, int32_t) {}
 
 // The cost of a short loop may change: it is measured now and then, and each of its runs is one

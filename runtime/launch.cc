@@ -365,7 +365,7 @@ bool LoadedKernel::BoundTask::RunOnCopies(const KilnContext& ctx, int64_t begin,
   copies->Merge(launched->executor, threads);
   // The first use of memory takes long, and is no measure of the next.
   if (fresh || HasFailed(ctx)) return true;
-  private_cost.Measure(looped - start, end - begin);
+  private_cost.MeasureUnlessOnce(looped - start, end - begin);
   merge_cost.Measure(NowNanoseconds() - looped, Kibibytes(BytesOf(scatters, ctx.arguments)));
   return true;
 }
