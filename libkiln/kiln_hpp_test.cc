@@ -153,6 +153,22 @@ kiln_status kiln_field_view(kiln_world*, const char* name, kiln_view* view) {
   view->array = kiln_array_of(memory, KILN_F32, 2, view->shape);
   return KILN_OK;
 }
+kiln_status kiln_field_device_view(kiln_world* world, const char* name, kiln_view* view) {
+  const kiln_status viewed = kiln_field_view(world, name, view);
+  view->array.device_type = 2;
+  view->array.device_id = 1;
+  return viewed;
+}
+kiln_status kiln_field_get(kiln_world*, const char*, const int64_t* indices, void* element,
+                           size_t bytes) {
+  std::memcpy(element, memory + *indices, bytes);
+  return KILN_OK;
+}
+kiln_status kiln_field_set(kiln_world*, const char*, const int64_t* indices, const void* element,
+                           size_t bytes) {
+  std::memcpy(memory + *indices, element, bytes);
+  return KILN_OK;
+}
 kiln_status kiln_field_read(kiln_world*, const char*, void* array, size_t bytes) {
   EXPECT_EQ(bytes, sizeof memory);
   std::memcpy(array, memory, bytes);
@@ -333,6 +349,31 @@ TEST_F(KilnHppTest, FieldsAreStridedArrays) {
   EXPECT_EQ(CodeOf([&] { (void)world_.field<double, 2>("x"); }), KILN_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { (void)world_.field<float, 1>("x"); }), KILN_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { (void)world_.read<Vec3>("x"); }), KILN_INVALID_ARGUMENT);
+}
+
+TEST_F(KilnHppTest, FieldsOnADeviceHaveAddressesThere) {
+  for (int i = 0; i < 6; ++i) memory[i] = static_cast<float>(i);
+  const kiln::device_field<float, 2> x = world_.device_field<float, 2>("x");
+  EXPECT_EQ(x.data(), memory);
+  EXPECT_TRUE(x.on_cuda());
+  EXPECT_EQ(x.device(), 1);
+  EXPECT_EQ(x.strides()[0], 3);
+  EXPECT_EQ(x.first()[0], 10);
+  EXPECT_EQ(x.read().size(), 6u);
+  EXPECT_EQ(CodeOf([&] { (void)world_.device_field<double, 2>("x"); }), KILN_INVALID_ARGUMENT);
+  kernel_(world_, x, x, std::array<float, 3>{1, 2, 3});
+  EXPECT_EQ(given[0].arg.value.array->device_type, 2);
+}
+
+TEST_F(KilnHppTest, ElementsAreCopiedWhole) {
+  for (int i = 0; i < 6; ++i) memory[i] = static_cast<float>(i);
+  EXPECT_EQ(world_.get<float>("x", {4, 0}), 4);
+  EXPECT_EQ(world_.get<Vec3>("v", {1}).z, 3);
+  world_.set("v", {0}, Vec3{7, 8, 9});
+  EXPECT_EQ(memory[2], 9);
+  EXPECT_EQ(CodeOf([&] { (void)world_.get<float>("x", {4}); }), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { (void)world_.get<float>("v", {0}); }), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { world_.set("x", {0, 0}, 1.0); }), KILN_INVALID_ARGUMENT);
 }
 
 TEST_F(KilnHppTest, ElementsWhoseNumbersAreApartAreNumbers) {

@@ -7,6 +7,7 @@
 #include "libkiln/failure.h"
 #include "libkiln/graveyard.h"
 #include "libkiln/handles.h"
+#include "runtime/device.h"
 #include "runtime/scalar.h"
 
 using kiln::capi::Fail;
@@ -67,6 +68,58 @@ kiln_status CheckBytes(const kiln::ModuleField& field, const void* array, size_t
                                          std::to_string(bytes));
 }
 
+kiln_status FillView(const kiln::ModuleField& field, const kiln::Result<kiln::World::View>& found,
+                     kiln_view* view) {
+  if (!found.ok()) return Fail(found.error());
+  const int64_t bytes = kiln::ScalarBytesOf(field.scalar);
+  const size_t ndim = field.shape.size() + field.element.size();
+  if (ndim > KILN_MAX_NDIM) {
+    return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "' has more than " +
+                                        std::to_string(KILN_MAX_NDIM) + " axes");
+  }
+  for (size_t i = 0; i < ndim; ++i) {
+    if (found->strides[i] % bytes != 0) {
+      return Fail(KILN_FAILED_PRECONDITION,
+                  "field '" + field.name +
+                      "': its elements are not a whole number of scalars apart; copy them "
+                      "instead");
+    }
+  }
+  for (size_t i = 0; i < ndim; ++i) {
+    view->shape[i] = static_cast<int64_t>(
+        i < field.shape.size() ? field.shape[i] : field.element[i - field.shape.size()]);
+    view->strides[i] = found->strides[i] / bytes;
+  }
+  view->array = kiln_array_of(found->data, field.scalar, static_cast<int32_t>(ndim), view->shape);
+  view->array.strides = view->strides;
+  return KILN_OK;
+}
+
+// Calls copy(world, number of the field) for a copy of one element, if the arguments are right.
+template <typename Copy>
+kiln_status CopyElement(const char* function, kiln_world* world, const char* name,
+                        const int64_t* indices, const void* element, size_t bytes,
+                        const Copy& copy) {
+  return WithField(function, world, name, [&](kiln::World& of, int number) -> kiln_status {
+    const kiln::ModuleField& field = FieldOf(of, number);
+    if (indices == nullptr && !field.shape.empty()) return FailNull(function, "indices");
+    if (element == nullptr) return FailNull(function, "element");
+    const size_t expected = field.components.size() * kiln::ScalarBytesOf(field.scalar);
+    if (bytes != expected) {
+      return Fail(KILN_INVALID_ARGUMENT, "an element of field '" + field.name + "' has " +
+                                             std::to_string(expected) + " bytes, not " +
+                                             std::to_string(bytes));
+    }
+    if (field.is_quantised) {
+      return Fail(KILN_UNIMPLEMENTED,
+                  "field '" + field.name +
+                      "': its numbers are quantised; kiln_field_read and kiln_field_write convert "
+                      "them");
+    }
+    return FromResult(copy(of, number));
+  });
+}
+
 }  // namespace
 
 kiln_status kiln_world_new(kiln_module* module, const kiln_world_options* options,
@@ -125,32 +178,22 @@ kiln_status kiln_world_prepare(kiln_world* world) {
 kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view) {
   return WithField("kiln_field_view", world, name, [&](kiln::World& of, int number) -> kiln_status {
     if (view == nullptr) return FailNull("kiln_field_view", "view");
-    const kiln::ModuleField& field = FieldOf(of, number);
-    kiln::Result<kiln::World::View> found = of.ViewOf(number);
-    if (!found.ok()) return Fail(found.error());
-    const int64_t bytes = kiln::ScalarBytesOf(field.scalar);
-    const size_t ndim = field.shape.size() + field.element.size();
-    if (ndim > KILN_MAX_NDIM) {
-      return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "' has more than " +
-                                          std::to_string(KILN_MAX_NDIM) + " axes");
-    }
-    for (size_t i = 0; i < ndim; ++i) {
-      if (found->strides[i] % bytes != 0) {
-        return Fail(KILN_FAILED_PRECONDITION,
-                    "field '" + field.name +
-                        "': its elements are not a whole number of scalars apart; copy them "
-                        "instead");
-      }
-    }
-    for (size_t i = 0; i < ndim; ++i) {
-      view->shape[i] = static_cast<int64_t>(
-          i < field.shape.size() ? field.shape[i] : field.element[i - field.shape.size()]);
-      view->strides[i] = found->strides[i] / bytes;
-    }
-    view->array = kiln_array_of(found->data, field.scalar, static_cast<int32_t>(ndim), view->shape);
-    view->array.strides = view->strides;
-    return KILN_OK;
+    return FillView(FieldOf(of, number), of.ViewOf(number), view);
   });
+}
+
+kiln_status kiln_field_device_view(kiln_world* world, const char* name, kiln_view* view) {
+  return WithField(
+      "kiln_field_device_view", world, name, [&](kiln::World& of, int number) -> kiln_status {
+        if (view == nullptr) return FailNull("kiln_field_device_view", "view");
+        const kiln_status filled = FillView(FieldOf(of, number), of.DeviceViewOf(number), view);
+        if (const kiln::Device* device = of.of().device(); filled == KILN_OK && device != nullptr) {
+          constexpr int32_t kCuda = 2;
+          view->array.device_type = kCuda;
+          view->array.device_id = device->number();
+        }
+        return filled;
+      });
 }
 
 kiln_status kiln_field_read(kiln_world* world, const char* name, void* array, size_t bytes) {
@@ -173,6 +216,20 @@ kiln_status kiln_field_write(kiln_world* world, const char* name, const void* ar
                      if (field.is_quantised) return Access(world, field, ".write", array);
                      return FromResult(of.Write(number, array));
                    });
+}
+
+kiln_status kiln_field_get(kiln_world* world, const char* name, const int64_t* indices,
+                           void* element, size_t bytes) {
+  return CopyElement(
+      "kiln_field_get", world, name, indices, element, bytes,
+      [&](const kiln::World& of, int number) { return of.Get(number, indices, element); });
+}
+
+kiln_status kiln_field_set(kiln_world* world, const char* name, const int64_t* indices,
+                           const void* element, size_t bytes) {
+  return CopyElement(
+      "kiln_field_set", world, name, indices, element, bytes,
+      [&](const kiln::World& of, int number) { return of.Set(number, indices, element); });
 }
 
 kiln_status kiln_field_locate(kiln_world* world, const char* name, const int64_t* indices,

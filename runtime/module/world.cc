@@ -56,6 +56,7 @@ Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
     world->trees_.push_back(std::move(made->tree));
     world->buffers_.push_back(std::move(made->buffer));
   }
+  world->viewed_ = std::make_unique<std::atomic<bool>[]>(world->trees_.size());
   if (Result<> bound = world->BindKernels(); !bound.ok()) return bound.error();
   world->Seed(options.seed);
   return world;
@@ -137,11 +138,17 @@ uint64_t World::NextRandom() {
 
 Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t component,
                                CellAccess access) const {
-  const ModuleField& field = module_->fields()[number];
   if (module_->device() != nullptr) {
-    return Of(field, ErrorCode::kUnimplemented,
-              "its elements are in a CUDA device's memory; copy them instead");
+    return Of(module_->fields()[number], ErrorCode::kUnimplemented,
+              "its elements are in a CUDA device's memory; kiln_field_get and kiln_field_set copy "
+              "them");
   }
+  return Reach(number, indices, component, access);
+}
+
+Result<uint8_t*> World::Reach(int number, const int64_t* indices, uint32_t component,
+                              CellAccess access) const {
+  const ModuleField& field = module_->fields()[number];
   const ModuleField::Component& part = field.components[component];
   int64_t at[kMaxIndices] = {};
   for (size_t i = 0; i < field.shape.size(); ++i) {
@@ -156,6 +163,49 @@ Result<uint8_t*> World::Locate(int number, const int64_t* indices, uint32_t comp
     if (part.axes[i] != module::kNone) at[part.axes[i]] = index;
   }
   return trees_[part.tree]->Locate(static_cast<int>(part.place), at, access);
+}
+
+Result<> World::HandOverViewed(int number) const {
+  if (module_->device() == nullptr) return {};
+  for (const ModuleField::Component& part : module_->fields()[number].components) {
+    if (!viewed_[part.tree].load(std::memory_order_acquire)) continue;
+    if (Result<> done = buffers_[part.tree]->HandOver(); !done.ok()) return done;
+  }
+  return {};
+}
+
+template <typename Use>
+Result<> World::MeetViews(int number, const Use& use) const {
+  // The host has nothing of its own after this, so it fetches what it uses.
+  if (Result<> done = HandOverViewed(number); !done.ok()) return done;
+  if (Result<> done = use(); !done.ok()) return done;
+  return HandOverViewed(number);
+}
+
+Result<> World::Get(int number, const int64_t* indices, void* element) const {
+  const ModuleField& field = module_->fields()[number];
+  const size_t size = ScalarBytesOf(field.scalar);
+  return MeetViews(number, [&]() -> Result<> {
+    for (uint32_t c = 0; c < field.components.size(); ++c) {
+      const Result<uint8_t*> at = Reach(number, indices, c, CellAccess::kRead);
+      if (!at.ok()) return at.error();
+      std::memcpy(static_cast<uint8_t*>(element) + c * size, *at, size);
+    }
+    return {};
+  });
+}
+
+Result<> World::Set(int number, const int64_t* indices, const void* element) const {
+  const ModuleField& field = module_->fields()[number];
+  const size_t size = ScalarBytesOf(field.scalar);
+  return MeetViews(number, [&]() -> Result<> {
+    for (uint32_t c = 0; c < field.components.size(); ++c) {
+      const Result<uint8_t*> at = Reach(number, indices, c, CellAccess::kWrite);
+      if (!at.ok()) return at.error();
+      std::memcpy(*at, static_cast<const uint8_t*>(element) + c * size, size);
+    }
+    return {};
+  });
 }
 
 void World::Touch() {
@@ -212,39 +262,56 @@ Result<> World::Read(int number, void* array) const {
   const size_t size = ScalarBytesOf(field.scalar);
   auto* to = static_cast<uint8_t*>(array);
   std::memset(to, 0, field.ArrayBytes());
-  return ForEachRun(
-      number, HostAccess::kRead,
-      [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position, int64_t step) {
-        for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(to + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
-                      from + i * stride, size);
-        }
-      });
+  const auto copy = [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position,
+                        int64_t step) {
+    for (uint64_t i = 0; i < count; ++i) {
+      std::memcpy(to + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+                  from + i * stride, size);
+    }
+  };
+  return MeetViews(number, [&] { return ForEachRun(number, HostAccess::kRead, copy); });
 }
 
 Result<> World::Write(int number, const void* array) const {
   const size_t size = ScalarBytesOf(module_->fields()[number].scalar);
   const auto* from = static_cast<const uint8_t*>(array);
-  return ForEachRun(
-      number, HostAccess::kWrite,
-      [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position, int64_t step) {
-        for (uint64_t i = 0; i < count; ++i) {
-          std::memcpy(
-              to + i * stride,
-              from + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
-              size);
-        }
-      });
+  const auto copy = [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
+                        int64_t step) {
+    for (uint64_t i = 0; i < count; ++i) {
+      std::memcpy(to + i * stride,
+                  from + (position + static_cast<int64_t>(i) * step) * static_cast<int64_t>(size),
+                  size);
+    }
+  };
+  return MeetViews(number, [&] { return ForEachRun(number, HostAccess::kWrite, copy); });
 }
 
 Result<World::View> World::ViewOf(int number) const {
+  const ModuleField& field = module_->fields()[number];
+  if (module_->device() != nullptr) {
+    return Of(field, ErrorCode::kFailedPrecondition,
+              "it is in a CUDA device's memory; kiln_field_device_view has its address there");
+  }
+  return ArrayOf(number, RootOf(static_cast<int>(field.components[0].tree)));
+}
+
+Result<World::View> World::DeviceViewOf(int number) const {
+  if (module_->device() == nullptr) return ViewOf(number);
+  const uint32_t tree = module_->fields()[number].components[0].tree;
+  Result<View> view = ArrayOf(number, RootOf(static_cast<int>(tree)));
+  if (!view.ok()) return view;
+  viewed_[tree].store(true, std::memory_order_release);
+  if (Result<> done = HandOverViewed(number); !done.ok()) return done.error();
+  return view;
+}
+
+Result<World::View> World::ArrayOf(int number, uint64_t root) const {
   const ModuleField& field = module_->fields()[number];
   const char* const no_array = "it is no strided array in memory: ";
   const auto refuse = [&](const char* why) {
     return Of(field, ErrorCode::kFailedPrecondition,
               std::string(no_array) + why + "; copy its elements instead");
   };
-  if (module_->device() != nullptr) return refuse("it is in a CUDA device's memory");
   if (field.is_sparse) return refuse("it has sparse levels");
   if (field.is_quantised) return refuse("its numbers are quantised");
   View view;
@@ -286,7 +353,7 @@ Result<World::View> World::ViewOf(int number) const {
     inner[i] = step;
   }
   view.strides.insert(view.strides.end(), inner.begin(), inner.end());
-  view.data = trees_[field.components[0].tree]->root() + offsets[0];
+  view.data = reinterpret_cast<uint8_t*>(root + offsets[0]);
   return view;
 }
 

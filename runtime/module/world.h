@@ -66,6 +66,10 @@ class World {
   // names field and index; Unimplemented on a device with memory of its own.
   Result<uint8_t*> Locate(int field, const int64_t* indices, uint32_t component,
                           CellAccess access) const;
+  // Copies the numbers of one element, on any device. Inactive cells read as zeros; Set activates
+  // them. OutOfRange as above. Requires: the field is not quantised.
+  Result<> Get(int field, const int64_t* indices, void* element) const;
+  Result<> Set(int field, const int64_t* indices, const void* element) const;
   // Copies all elements between the field and an array in C order. Inactive cells read as zeros and
   // keep nothing. Unimplemented for quantised fields.
   Result<> Read(int field, void* array) const;
@@ -78,6 +82,9 @@ class World {
     std::vector<int64_t> strides;
   };
   Result<View> ViewOf(int field) const;
+  // The same in the memory of the module's device, where code that this world does not know of may
+  // use it from now on.
+  Result<View> DeviceViewOf(int field) const;
 
  private:
   struct Bound {
@@ -91,6 +98,16 @@ class World {
   // `visit` may write to cells if `access` says so.
   template <typename Visit>
   Result<> ForEachRun(int field, HostAccess access, const Visit& visit) const;
+  // As Locate, for a use of the host within MeetViews.
+  Result<uint8_t*> Reach(int field, const int64_t* indices, uint32_t component,
+                         CellAccess access) const;
+  // The host's part of a field, with memory that others use by a view: calls `use` such that it
+  // sees what is on the device, and that the device has what it writes.
+  template <typename Use>
+  Result<> MeetViews(int field, const Use& use) const;
+  Result<> HandOverViewed(int field) const;
+  // For a root of the field's tree at an address.
+  Result<View> ArrayOf(int field, uint64_t root) const;
 
   uint64_t RootOf(int tree) const;  // for kernels
 
@@ -98,6 +115,8 @@ class World {
   std::vector<std::shared_ptr<TreeData>> trees_;
   // Their memory, on devices with memory of their own.
   std::vector<std::shared_ptr<Buffer>> buffers_;
+  // By tree: whether code that the world does not know of may use its memory.
+  std::unique_ptr<std::atomic<bool>[]> viewed_;
   std::vector<std::vector<Buffer*>> used_;  // by kernel
   std::unique_ptr<Buffer> device_nodes_;
   // To which a slot of a kernel points: on a device, to the copy in device_nodes_.

@@ -124,8 +124,13 @@ kiln_status kiln_world_prepare(kiln_world* world);
 kiln_status kiln_module_field(const kiln_module* module, const char* name, kiln_field* field);
 kiln_status kiln_module_field_at(const kiln_module* module, size_t number, kiln_field* field);
 kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view);
+kiln_status kiln_field_device_view(kiln_world* world, const char* name, kiln_view* view);
 kiln_status kiln_field_read(kiln_world* world, const char* name, void* array, size_t bytes);
 kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array, size_t bytes);
+kiln_status kiln_field_get(kiln_world* world, const char* name, const int64_t* indices,
+                           void* element, size_t bytes);
+kiln_status kiln_field_set(kiln_world* world, const char* name, const int64_t* indices,
+                           const void* element, size_t bytes);
 kiln_status kiln_field_locate(kiln_world* world, const char* name, const int64_t* indices,
                               uint32_t component, int activate, void** address);
 kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln_arg* args,

@@ -22,9 +22,21 @@ kernel 'add', argument 'a' takes an array of i32 with 1 axes, got an array on de
 module runs on CUDA (2), and copies arrays of the CPU (1)
 copied 11 22 23
 slots 4 4 9
-field 'height': it is no strided array in memory: it is in a CUDA device's memory; copy its \
-elements instead
-field 'height': its elements are in a CUDA device's memory; copy them instead
+view 2 0 2 32 32
+set before 7
+filled 11 93
+get 11 100 100
+set -1 -1 100
+written 5 5
+smoke 0 4
+place 1.5 2.5
+field 'smoke': it is no strided array in memory: it has sparse levels; copy its elements instead
+an element of field 'height' has 4 bytes, not 1
+field 'small': its numbers are quantised; kiln_field_read and kiln_field_write convert them
+field 'height': index 32 along axis 1, which has 0 to 31
+field 'height': it is in a CUDA device's memory; kiln_field_device_view has its address there
+field 'height': its elements are in a CUDA device's memory; kiln_field_get and kiln_field_set copy \
+them
 {cpu}
 {target}
 kiln_context_new: the process uses another CUDA driver than /other/libcuda.so
@@ -117,10 +129,36 @@ int main(int, char** argv) {
   context.synchronize();
   std::printf("%s %g %d\\n", module.target().c_str(), module.kernel("total").call<double>(world),
               numbers[2]);
+  // What a program does with a field on either device.
+  using Vec2 = std::array<float, 2>;
+  world.set("place", {20}, Vec2{1.5f, 2.5f});
+  world.set("smoke", {9, 17}, 4);
+  const kiln::device_field<float, 2> height = world.device_field<float, 2>("height");
+  std::printf("%g %d %g %g %d %d %d %d\\n", world.get<Vec2>("place", {20})[1],
+              world.get<std::int32_t>("smoke", {9, 17}), world.get<float>("height", {3, 5}),
+              height.read()[31], int(height.strides()[0]), int(height.on_cuda()), height.device(),
+              int(height.data() != nullptr));
+  try {
+    (void)world.get<double>("place", {20, 1});
+  } catch (const kiln::Error& error) {
+    std::printf("%s\\n", error.what());
+  }
+  try {
+    (void)world.field<float, 2>("height");
+  } catch (const kiln::Error& error) {
+    std::printf("%s\\n", error.what());
+  }
 }
 """)
     program = build(package, tmp_path, source, sim.static, "-std=c++17")
-    assert run(program, EMULATOR, env=BARE) == "sm_90 47616 7\n"
+    assert run(program, EMULATOR, env=BARE).splitlines() == [
+        "sm_90 47616 7",
+        "2.5 4 11 31 32 1 0 1",
+        "field 'place' is f32 along 1 axes, with elements of 1 axes (2); the call asks for f64 "
+        "along 2 axes, with elements of 0 axes",
+        "field 'height': it is in a CUDA device's memory; kiln_field_device_view has its address "
+        "there",
+    ]
 
 
 def test_python_needs_neither_daemon_nor_compiler(sim):

@@ -406,14 +406,23 @@ KILN_EXPORT kiln_status kiln_module_field_at(const kiln_module* module, size_t n
                                              kiln_field* field);
 
 /* A field's memory as an array, valid as long as the world. KILN_FAILED_PRECONDITION, with the
- * reason, for fields that are no strided array, and on CUDA devices: use the two functions below.
- */
+ * reason, for fields that are no strided array, and on CUDA devices: use the functions below. */
 typedef struct kiln_view {
   kiln_array array; /* points to the two members below: copy the whole struct with care */
   int64_t shape[KILN_MAX_NDIM];
   int64_t strides[KILN_MAX_NDIM];
 } kiln_view;
 KILN_EXPORT kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view);
+
+/* The same in the memory of the device on which the module's kernels run: the array's device_type
+ * is 2 on a CUDA device, whose memory only the device uses, and 1 on the CPU. The program's own
+ * CUDA code may read and write there, and the array may be an argument of other kernels.
+ *
+ * Launches are in the legacy default stream, which blocking streams wait for; order others by
+ * kiln_context_synchronize or by events. The functions below see what the device's work in the
+ * default stream has written, and what they write is on the device when they return. */
+KILN_EXPORT kiln_status kiln_field_device_view(kiln_world* world, const char* name,
+                                               kiln_view* view);
 
 /* Copy all elements to or from an array in C order of `bytes` bytes, which must be the field's.
  * Inactive cells read as zeros, and writes skip them. Quantised numbers are converted, as kernels
@@ -423,9 +432,18 @@ KILN_EXPORT kiln_status kiln_field_read(kiln_world* world, const char* name, voi
 KILN_EXPORT kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array,
                                          size_t bytes);
 
+/* Copy one element: `bytes` bytes, the numbers of a scalar, a vector, or a matrix row by row.
+ * `indices` has `ndim` entries. An inactive cell reads as zeros, and a write activates it.
+ * KILN_UNIMPLEMENTED for quantised fields. On a CUDA device a read waits for the launches before
+ * it. */
+KILN_EXPORT kiln_status kiln_field_get(kiln_world* world, const char* name, const int64_t* indices,
+                                       void* element, size_t bytes);
+KILN_EXPORT kiln_status kiln_field_set(kiln_world* world, const char* name, const int64_t* indices,
+                                       const void* element, size_t bytes);
+
 /* The address of one number of an element. `indices` has `ndim` entries, `component` counts the
  * element's numbers. With `activate`, an inactive cell becomes active; otherwise *address is NULL
- * for it. KILN_UNIMPLEMENTED on CUDA devices. */
+ * for it. KILN_UNIMPLEMENTED on CUDA devices: use the two functions above. */
 KILN_EXPORT kiln_status kiln_field_locate(kiln_world* world, const char* name,
                                           const int64_t* indices, uint32_t component, int activate,
                                           void** address);

@@ -624,21 +624,17 @@ class array {
   std::array<std::int64_t, N + kElement> shape_ = {};
 };
 
-/* A field's memory: T's along N axes, some distance apart. Valid as long as the world; obtained
- * from World::field. Indices are those of the program that made the field: they count from the
- * first index of each axis, which is 0 unless the field has an offset.
- *
- *   kiln::field<float, 2> density = world.field<float, 2>("density");
- *   density.at(3, 4) = 1.0f;
- *   for (std::int64_t i = 0; i < density.shape()[0]; ++i) density(i, 0) = 0.0f;
- *   std::vector<float> all = density.read();
- */
+class World;
+
+namespace detail {
+
+/* What views of fields have in common. */
 template <typename T, std::size_t N>
-class field {
+class field_memory {
  public:
   static constexpr std::size_t ndim = N;
 
-  field() = default;
+  field_memory() = default;
 
   /* The first element. */
   T* data() const noexcept { return static_cast<T*>(view_.array.data); }
@@ -650,28 +646,6 @@ class field {
     std::int64_t size = 1;
     for (const std::int64_t extent : shape_) size *= extent;
     return static_cast<std::size_t>(size);
-  }
-
-  /* An element, without a check of the indices. */
-  template <typename... Indices>
-  T& operator()(Indices... indices) const {
-    const std::array<std::int64_t, N> at = whole(indices...);
-    std::int64_t distance = 0;
-    for (std::size_t i = 0; i < N; ++i) distance += (at[i] - first_[i]) * strides_[i];
-    return *reinterpret_cast<T*>(numbers() + distance);
-  }
-  /* An element; KILN_OUT_OF_RANGE for one that does not exist. */
-  template <typename... Indices>
-  Result<T&> at(Indices... indices) const {
-    const std::array<std::int64_t, N> at = whole(indices...);
-    for (std::size_t i = 0; i < N; ++i) {
-      if (at[i] >= first_[i] && at[i] - first_[i] < shape_[i]) continue;
-      KILN_HPP_FAIL(Error(KILN_OUT_OF_RANGE,
-                          "field '" + std::string(name_) + "': index " + std::to_string(at[i]) +
-                              " along axis " + std::to_string(i) + ", which has " +
-                              std::to_string(shape_[i]) + " from " + std::to_string(first_[i])));
-    }
-    return (*this)(indices...);
   }
 
   /* All elements in C order. */
@@ -698,28 +672,92 @@ class field {
     return made;
   }
 
+ protected:
+  kiln_view view_ = {};
+  std::array<std::int64_t, N> shape_ = {}, strides_ = {}, first_ = {};
+  kiln_world* world_ = nullptr;
+  const char* name_ = ""; /* the module's */
+
  private:
-  friend class World;
+  friend class kiln::World;
+};
+
+}  // namespace detail
+
+/* A field's memory: T's along N axes, some distance apart. Valid as long as the world; obtained
+ * from World::field. Indices are those of the program that made the field: they count from the
+ * first index of each axis, which is 0 unless the field has an offset.
+ *
+ *   kiln::field<float, 2> density = world.field<float, 2>("density");
+ *   density.at(3, 4) = 1.0f;
+ *   for (std::int64_t i = 0; i < density.shape()[0]; ++i) density(i, 0) = 0.0f;
+ *   std::vector<float> all = density.read();
+ */
+template <typename T, std::size_t N>
+class field : public detail::field_memory<T, N> {
+ public:
+  /* An element, without a check of the indices. */
+  template <typename... Indices>
+  T& operator()(Indices... indices) const {
+    const std::array<std::int64_t, N> at = whole(indices...);
+    std::int64_t distance = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+      distance += (at[i] - this->first_[i]) * this->strides_[i];
+    }
+    return *reinterpret_cast<T*>(numbers() + distance);
+  }
+  /* An element; KILN_OUT_OF_RANGE for one that does not exist. */
+  template <typename... Indices>
+  Result<T&> at(Indices... indices) const {
+    const std::array<std::int64_t, N> at = whole(indices...);
+    for (std::size_t i = 0; i < N; ++i) {
+      const std::int64_t first = this->first_[i], extent = this->shape_[i];
+      if (at[i] >= first && at[i] - first < extent) continue;
+      KILN_HPP_FAIL(Error(KILN_OUT_OF_RANGE, "field '" + std::string(this->name_) + "': index " +
+                                                 std::to_string(at[i]) + " along axis " +
+                                                 std::to_string(i) + ", which has " +
+                                                 std::to_string(extent) + " from " +
+                                                 std::to_string(first)));
+    }
+    return (*this)(indices...);
+  }
+
+ private:
   using Number =
       std::conditional_t<std::is_const_v<T>, const detail::number_of<T>, detail::number_of<T>>;
 
-  Number* numbers() const noexcept { return static_cast<Number*>(view_.array.data); }
+  Number* numbers() const noexcept { return static_cast<Number*>(this->view_.array.data); }
   template <typename... Indices>
   static std::array<std::int64_t, N> whole(Indices... indices) {
     static_assert(sizeof...(Indices) == N, "one index for each axis");
     static_assert((std::is_integral_v<Indices> && ...), "indices are integers");
     return {{static_cast<std::int64_t>(indices)...}};
   }
+};
 
-  kiln_view view_ = {};
-  std::array<std::int64_t, N> shape_ = {}, strides_ = {}, first_ = {};
-  kiln_world* world_ = nullptr;
-  const char* name_ = ""; /* the module's */
+/* The same in the memory of the device on which the module's kernels run, for the program's own
+ * CUDA code: data() and strides() are for kernels, and on_cuda() says whether they are a CUDA
+ * device's. Obtained from World::device_field; kiln_field_device_view says how work there is
+ * ordered.
+ *
+ *   kiln::device_field<float, 2> density = world.device_field<float, 2>("density");
+ *   blur<<<blocks, threads>>>(density.data(), density.strides()[0]);
+ *   std::vector<float> all = density.read();
+ */
+template <typename T, std::size_t N>
+class device_field : public detail::field_memory<T, N> {
+ public:
+  bool on_cuda() const noexcept { return this->view_.array.device_type == 2; }
+  /* The CUDA device's number. */
+  int device() const noexcept { return this->view_.array.device_id; }
 };
 
 namespace detail {
+/* World has functions of these names. */
 template <typename T, std::size_t N>
-using field_view = field<T, N>; /* World has a function of that name */
+using field_view = field<T, N>;
+template <typename T, std::size_t N>
+using device_field_view = device_field<T, N>;
 }  // namespace detail
 
 /* ---- Arguments ---------------------------------------------------------------------------------
@@ -739,12 +777,16 @@ template <typename T, std::size_t N>
 inline constexpr bool is_view<array<T, N>> = true;
 template <typename T, std::size_t N>
 inline constexpr bool is_view<field<T, N>> = true;
+template <typename T, std::size_t N>
+inline constexpr bool is_view<device_field<T, N>> = true;
 template <typename T>
 inline constexpr bool is_view_of_const = false;
 template <typename T, std::size_t N>
 inline constexpr bool is_view_of_const<array<const T, N>> = true;
 template <typename T, std::size_t N>
 inline constexpr bool is_view_of_const<field<const T, N>> = true;
+template <typename T, std::size_t N>
+inline constexpr bool is_view_of_const<device_field<const T, N>> = true;
 
 template <typename T>
 kiln_arg number_arg(T value) {
@@ -1368,42 +1410,15 @@ class World {
   /* A field's memory, for elements T along N axes. Elements that are vectors or matrices may also
    * be seen as numbers, with their axes last: field<float, 3> of vectors along two axes.
    * KILN_FAILED_PRECONDITION, with the reason, for fields that are no strided array of such
-   * elements, as sparse ones: use read, write and locate. */
+   * elements, as sparse ones, and on CUDA devices: use read, write, get and set. */
   template <typename T, std::size_t N>
   Result<detail::field_view<T, N>> field(const std::string& name) {
-    detail::check_element<T>();
-    kiln_field about = {};
-    about.size = static_cast<std::uint32_t>(sizeof about);
-    KILN_HPP_TRY(kiln_module_field(detail::raw_of(module_), name.c_str(), &about));
-    detail::field_view<T, N> made;
-    KILN_HPP_TRY(kiln_field_view(raw_, name.c_str(), &made.view_));
-    constexpr std::size_t kElement = detail::element_ndim<T>;
-    const auto& element = detail::traits<T>::shape;
-    bool fits = detail::fits(about.dtype, detail::dtype<T>) &&
-                made.view_.array.ndim == static_cast<std::int32_t>(N + kElement) && N >= about.ndim;
-    std::int64_t distance = 1;
-    bool is_packed = true;
-    for (std::size_t i = kElement; fits && i-- > 0;) {
-      fits = made.view_.shape[N + i] == element[i];
-      is_packed = is_packed && (element[i] == 1 || made.view_.strides[N + i] == distance);
-      distance *= element[i];
-    }
-    if (!fits) KILN_HPP_FAIL(mismatch(about, detail::dtype<T>, N, kElement));
-    if (!is_packed) {
-      KILN_HPP_FAIL(
-          Error(KILN_FAILED_PRECONDITION, "field '" + name +
-                                              "': the numbers of an element are apart; see it as "
-                                              "numbers along " +
-                                              std::to_string(N + kElement) + " axes"));
-    }
-    for (std::size_t i = 0; i < N; ++i) {
-      made.shape_[i] = made.view_.shape[i];
-      made.strides_[i] = made.view_.strides[i];
-      made.first_[i] = i < about.ndim ? about.first[i] : 0;
-    }
-    made.world_ = raw_;
-    made.name_ = about.name;
-    return made;
+    return view<detail::field_view<T, N>, T, N>(kiln_field_view, name);
+  }
+  /* The same in the memory of the module's device: kiln_field_device_view. */
+  template <typename T, std::size_t N>
+  Result<detail::device_field_view<T, N>> device_field(const std::string& name) {
+    return view<detail::device_field_view<T, N>, T, N>(kiln_field_device_view, name);
   }
 
   /* All elements of any field in C order; inactive cells are zeros. */
@@ -1434,6 +1449,37 @@ class World {
     return Result<void>();
   }
 
+  /* One element of any field but quantised ones, on any device: a number, or a vector or matrix. An
+   * inactive cell reads as zeros, and becomes active by a write.
+   *
+   *   world.set("smoke", {3, 4, 5}, 1.0f);
+   *   float one = world.get<float>("smoke", {3, 4, 5});
+   */
+  template <typename T>
+  Result<T> get(const std::string& name, std::initializer_list<std::int64_t> indices) const {
+    kiln_field about = {};
+    about.size = static_cast<std::uint32_t>(sizeof about);
+    KILN_HPP_TRY(kiln_module_field(detail::raw_of(module_), name.c_str(), &about));
+    if (!is_element<T>(about, indices.size())) {
+      KILN_HPP_FAIL(mismatch(about, detail::dtype<T>, indices.size(), detail::element_ndim<T>));
+    }
+    T element = {};
+    KILN_HPP_TRY(kiln_field_get(raw_, name.c_str(), indices.begin(), &element, sizeof element));
+    return element;
+  }
+  template <typename T>
+  Result<void> set(const std::string& name, std::initializer_list<std::int64_t> indices,
+                   const T& element) {
+    kiln_field about = {};
+    about.size = static_cast<std::uint32_t>(sizeof about);
+    KILN_HPP_TRY(kiln_module_field(detail::raw_of(module_), name.c_str(), &about));
+    if (!is_element<T>(about, indices.size())) {
+      KILN_HPP_FAIL(mismatch(about, detail::dtype<T>, indices.size(), detail::element_ndim<T>));
+    }
+    KILN_HPP_TRY(kiln_field_set(raw_, name.c_str(), indices.begin(), &element, sizeof element));
+    return Result<void>();
+  }
+
   /* The address of one number of an element: `component` counts the element's numbers. An inactive
    * cell becomes active with `activate`; otherwise its address is null.
    *
@@ -1459,6 +1505,45 @@ class World {
   kiln_world* raw() const noexcept { return raw_; }
 
  private:
+  using ViewFunction = kiln_status (*)(kiln_world*, const char*, kiln_view*);
+
+  template <typename View, typename T, std::size_t N>
+  Result<View> view(ViewFunction of, const std::string& name) {
+    detail::check_element<T>();
+    kiln_field about = {};
+    about.size = static_cast<std::uint32_t>(sizeof about);
+    KILN_HPP_TRY(kiln_module_field(detail::raw_of(module_), name.c_str(), &about));
+    View made;
+    KILN_HPP_TRY(of(raw_, name.c_str(), &made.view_));
+    constexpr std::size_t kElement = detail::element_ndim<T>;
+    const auto& element = detail::traits<T>::shape;
+    bool fits = detail::fits(about.dtype, detail::dtype<T>) &&
+                made.view_.array.ndim == static_cast<std::int32_t>(N + kElement) && N >= about.ndim;
+    std::int64_t distance = 1;
+    bool is_packed = true;
+    for (std::size_t i = kElement; fits && i-- > 0;) {
+      fits = made.view_.shape[N + i] == element[i];
+      is_packed = is_packed && (element[i] == 1 || made.view_.strides[N + i] == distance);
+      distance *= element[i];
+    }
+    if (!fits) KILN_HPP_FAIL(mismatch(about, detail::dtype<T>, N, kElement));
+    if (!is_packed) {
+      KILN_HPP_FAIL(
+          Error(KILN_FAILED_PRECONDITION, "field '" + name +
+                                              "': the numbers of an element are apart; see it as "
+                                              "numbers along " +
+                                              std::to_string(N + kElement) + " axes"));
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      made.shape_[i] = made.view_.shape[i];
+      made.strides_[i] = made.view_.strides[i];
+      made.first_[i] = i < about.ndim ? about.first[i] : 0;
+    }
+    made.world_ = raw_;
+    made.name_ = about.name;
+    return made;
+  }
+
   /* As numbers, or as elements. */
   template <typename T>
   static bool has_elements(const kiln_field& about) {
@@ -1470,6 +1555,11 @@ class World {
       fits = about.element_shape[i] == static_cast<std::uint64_t>(detail::traits<T>::shape[i]);
     }
     return fits;
+  }
+  template <typename T>
+  static bool is_element(const kiln_field& about, std::size_t indices) {
+    return indices == about.ndim && detail::element_ndim<T> == about.element_ndim &&
+           has_elements<T>(about);
   }
   static Error mismatch(const kiln_field& about, kiln_dtype dtype, std::size_t axes,
                         std::size_t element_axes) {

@@ -81,6 +81,73 @@ static int slots(kiln_module* module) {
   return 0;
 }
 
+/* Of the program's own use of a field's memory on the device, beside the library's. */
+static int views(kiln_module* module) {
+  kiln_world* world;
+  CHECK(kiln_world_new(module, NULL, &world));
+  const kiln_arg two = kiln_float(2.0);
+  const int64_t first[] = {0, 0}, third[] = {3, 5}, last[] = {31, 31};
+  float one = 7, height[32][32];
+  uint64_t out;
+  CHECK(kiln_field_set(world, "height", last, &one, sizeof one)); /* not on the device yet */
+  kiln_view view;
+  CHECK(kiln_field_device_view(world, "height", &view));
+  const uint64_t data = (uint64_t)view.array.data;
+  printf("view %d %d %d %d %d\n", (int)view.array.device_type, (int)view.array.device_id,
+         (int)view.array.ndim, (int)view.array.shape[1], (int)view.array.strides[0]);
+  if (copy_out(height, data, sizeof height) != 0) return 1;
+  printf("set before %g\n", height[31][31]);
+  CHECK(kiln_launch(kiln_module_kernel(module, "fill"), world, &two, 1, NULL, NULL));
+  if (copy_out(height, data, sizeof height) != 0) return 1;
+  printf("filled %g %g\n", height[3][5], height[31][31]);
+  /* The library's reads see what others write, and others see what it writes. */
+  CHECK(kiln_field_get(world, "height", third, &one, sizeof one));
+  printf("get %g", one);
+  one = 100;
+  if (copy_in(data + (3 * 32 + 5) * sizeof one, &one, sizeof one) != 0) return 1;
+  CHECK(kiln_field_get(world, "height", third, &one, sizeof one));
+  printf(" %g", one);
+  CHECK(kiln_field_read(world, "height", height, sizeof height));
+  printf(" %g\n", height[3][5]);
+  one = -1;
+  if (copy_in(data + sizeof one, &one, sizeof one) != 0) return 1;
+  CHECK(kiln_field_set(world, "height", first, &one, sizeof one));
+  if (copy_out(height, data, sizeof height) != 0) return 1;
+  printf("set %g %g %g\n", height[0][0], height[0][1], height[3][5]);
+  memset(height, 0, sizeof height);
+  height[2][2] = 5;
+  CHECK(kiln_field_write(world, "height", height, sizeof height));
+  if (copy_out(&one, data + (2 * 32 + 2) * sizeof one, sizeof one) != 0) return 1;
+  CHECK(kiln_launch(kiln_module_kernel(module, "total"), world, NULL, 0, &out, NULL));
+  printf("written %g %g\n", one, kiln_slot_float(KILN_F64, out));
+  const int64_t at[] = {9, 17};
+  int32_t many = 0;
+  CHECK(kiln_field_get(world, "smoke", at, &many, sizeof many));
+  printf("smoke %d", many);
+  many = 4;
+  CHECK(kiln_field_set(world, "smoke", at, &many, sizeof many));
+  many = 0;
+  CHECK(kiln_field_get(world, "smoke", at, &many, sizeof many));
+  printf(" %d\n", many);
+  float place[2] = {1.5, 2.5};
+  const int64_t particle = 20;
+  CHECK(kiln_field_set(world, "place", &particle, place, sizeof place));
+  place[0] = place[1] = 0;
+  CHECK(kiln_field_get(world, "place", &particle, place, sizeof place));
+  printf("place %g %g\n", place[0], place[1]);
+  if (kiln_field_device_view(world, "smoke", &view) != KILN_FAILED_PRECONDITION) return 1;
+  printf("%s\n", kiln_error());
+  if (kiln_field_get(world, "height", at, &one, 1) != KILN_INVALID_ARGUMENT) return 1;
+  printf("%s\n", kiln_error());
+  if (kiln_field_get(world, "small", at, &many, sizeof many) != KILN_UNIMPLEMENTED) return 1;
+  printf("%s\n", kiln_error());
+  const int64_t beyond[] = {0, 32};
+  if (kiln_field_set(world, "height", beyond, &one, sizeof one) != KILN_OUT_OF_RANGE) return 1;
+  printf("%s\n", kiln_error());
+  CHECK(kiln_world_free(world));
+  return 0;
+}
+
 static int refusals(kiln_module* module) {
   kiln_world* world;
   CHECK(kiln_world_new(module, NULL, &world));
@@ -121,7 +188,7 @@ int main(int argc, char** argv) {
   CHECK(kiln_module_open(context, argv[1], NULL, &module));
   printf("%s\n", kiln_module_target(module));
   if (run(module) != 0 || arrays(context, module) != 0 || slots(module) != 0) return 1;
-  if (refusals(module) != 0) return 1;
+  if (views(module) != 0 || refusals(module) != 0) return 1;
   CHECK(kiln_module_free(module));
   CHECK(kiln_context_free(context));
   opened_for(KILN_DEVICE_CPU, argv[1], NULL);
