@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kiln/kiln.h"
+#include "libkiln/captured.h"
 #include "runtime/cpu/executor.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/module/module.h"
@@ -78,6 +79,7 @@ struct kiln_module {
   std::string name, target;
   std::vector<kiln_kernel> kernels;  // in the module's order
   std::vector<kiln_graph> graphs;
+  kiln::capi::CapturedGraphs captured;  // of runs without a world
   std::atomic<int64_t> worlds{0};
 };
 
@@ -85,6 +87,7 @@ struct kiln_world {
   uint32_t magic = kiln::capi::kWorldMagic;
   kiln_module* module = nullptr;
   std::unique_ptr<kiln::World> world;
+  kiln::capi::CapturedGraphs captured;
 };
 
 inline const kiln::ModuleKernel& kiln_kernel::of() const {

@@ -124,8 +124,10 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
                                                                  : context.options.max_threads);
   // Without a world, random numbers count the launches of the process.
   if (world != nullptr && of.code->info().draws) launch.random = world->world->NextRandom();
-  // Most kernels report nothing: their launches need no receivers.
-  if (!of.reports && options.stop == nullptr) {
+  // Most kernels report nothing: their launches need no receivers. On a device, a launch may tell
+  // of the failure of one before.
+  const bool on_device = kernel.module->module->device() != nullptr;
+  if (!of.reports && options.stop == nullptr && !on_device) {
     if (of.code->Launch(slots, results, launch)) return KILN_OK;
     return Fail(KILN_ABORTED, "kernel '" + of.name + "' failed");
   }
@@ -288,7 +290,10 @@ class GraphRun {
       AddHostArrays(kernel, slots, &arrays);
       slots += kernel.of().code->info().arguments.size();
     }
-    return WithCopies(&arrays, [&] { return LaunchAll(world, options); });
+    return WithCopies(&arrays, [&] {
+      const std::shared_ptr<LaunchGraph> captured = Captured(world);
+      return captured != nullptr ? LaunchAtOnce(*captured, world) : LaunchAll(world, options);
+    });
   }
 
   static const kiln_kernel& KernelOf(const kiln_graph& graph, const ModuleGraph::Launch& launch) {
@@ -297,6 +302,33 @@ class GraphRun {
 
  private:
   Device* device() const { return graph_.module->module->device(); }
+
+  // All launches as one of the device's, or null. Requires: slots for the device.
+  std::shared_ptr<LaunchGraph> Captured(kiln_world* world) {
+    uint64_t* slots = slots_.data();
+    for (const ModuleGraph::Launch& launch : graph_.of().launches) {
+      const kiln_kernel& kernel = KernelOf(graph_, launch);
+      if (world != nullptr) world->world->Bind(kernel.number, slots);
+      slots += kernel.of().code->info().arguments.size();
+    }
+    CapturedGraphs& captured = world != nullptr ? world->captured : graph_.module->captured;
+    return captured.Find(*graph_.module->module, graph_.number, slots_.data());
+  }
+
+  kiln_status LaunchAtOnce(LaunchGraph& captured, kiln_world* world) {
+    Result<> done;
+    if (world == nullptr) {
+      done = captured.Launch();
+    } else {
+      for (const ModuleGraph::Launch& launch : graph_.of().launches) {
+        done = world->world->HandOver(KernelOf(graph_, launch).number);
+        if (!done.ok()) return Fail(done.error());
+      }
+      done = captured.Launch([world] { return world->world->NextRandom(); });
+    }
+    if (done.ok()) return KILN_OK;
+    return Fail(KILN_ABORTED, "graph '" + graph_.of().name + "': " + done.error().text);
+  }
 
   // Requires: slots for the kernels' device.
   kiln_status LaunchAll(kiln_world* world, const kiln_launch_options& options) {

@@ -115,6 +115,7 @@ kiln_status kiln_module_free(kiln_module* module) {
     }
     module->context->objects.fetch_sub(1);
     module->magic = 0;
+    module->captured.Clear();
     module->module.reset();
     kiln::capi::Bury(std::unique_ptr<kiln_module>(module));
     return KILN_OK;

@@ -155,6 +155,7 @@ kiln_status kiln_world_free(kiln_world* world) {
     world->module->worlds.fetch_sub(1);
     world->module->context->objects.fetch_sub(1);
     world->magic = 0;
+    world->captured.Clear();
     world->world.reset();
     kiln::capi::Bury(std::unique_ptr<kiln_world>(world));
     return KILN_OK;

@@ -3,8 +3,10 @@
 #define KILN_RUNTIME_LAUNCH_GRAPH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "runtime/random.h"
 #include "runtime/result.h"
 
 namespace kiln {
@@ -21,9 +23,12 @@ class LaunchGraph {
   virtual Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) = 0;
   // After the last one.
   virtual Result<> Finish() = 0;
-  // Starts all of them, in order. Their random numbers are those of launches one by one. Requires:
-  // Finish succeeded, and the memory of all arguments exists.
-  virtual Result<> Launch() = 0;
+  // Starts all of them, in order. `random` is called for each that draws random numbers, which
+  // follow from its result (LaunchOptions::random). Requires: Finish succeeded, and the memory of
+  // all arguments exists.
+  virtual Result<> Launch(const std::function<uint64_t()>& random) = 0;
+  // The same with the random numbers of launches one by one.
+  Result<> Launch() { return Launch(NextLaunchRandom); }
 };
 
 }  // namespace kiln

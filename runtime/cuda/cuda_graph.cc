@@ -6,7 +6,6 @@
 #include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/loaded_kernel.h"
-#include "runtime/random.h"
 
 namespace kiln {
 
@@ -105,11 +104,11 @@ Result<> CudaGraph::Finish() {
 }
 
 // What the driver was given for starts before this one stays as it was.
-Result<> CudaGraph::DrawAgain() {
+Result<> CudaGraph::DrawAgain(const std::function<uint64_t()>& random) {
   const Words* drawn = nullptr;
   for (Drawing& one : drawings_) {
     auto* const launch = reinterpret_cast<KilnCudaLaunch*>(one.launch->data());
-    if (one.launch.get() != drawn) launch->random = NextLaunchRandom();
+    if (one.launch.get() != drawn) launch->random = random();
     drawn = one.launch.get();
     launch->task = one.task;
     void* parameters[] = {launch};
@@ -121,12 +120,12 @@ Result<> CudaGraph::DrawAgain() {
   return {};
 }
 
-Result<> CudaGraph::Launch() {
+Result<> CudaGraph::Launch(const std::function<uint64_t()>& random) {
   // In another library's context, the default stream would be another one, without an error.
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (exec_ == nullptr) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Result<> drawn = DrawAgain(); !drawn.ok()) return drawn;
+  if (Result<> drawn = DrawAgain(random); !drawn.ok()) return drawn;
   device_->NoteLaunch(names_);
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;

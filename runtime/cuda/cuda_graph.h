@@ -3,6 +3,7 @@
 #define KILN_RUNTIME_CUDA_CUDA_GRAPH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,7 +26,8 @@ class CudaGraph final : public LaunchGraph {
 
   Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) override;
   Result<> Finish() override;
-  Result<> Launch() override;
+  using LaunchGraph::Launch;
+  Result<> Launch(const std::function<uint64_t()>& random) override;
 
   // --- The parts of a launch, in order (CudaKernel::AddTo)
   // Memory of the launch alone, zeroed before the parts that follow. Launches outside of the graph
@@ -50,7 +52,7 @@ class CudaGraph final : public LaunchGraph {
   Result<> AddKernel(const cuda::KernelNode& parameters);
   // Makes `made` the last node.
   Result<> Took(cuda::Code code, cuda::GraphNode made);
-  Result<> DrawAgain();
+  Result<> DrawAgain(const std::function<uint64_t()>& random);
 
   CudaDevice* const device_;
   std::vector<std::shared_ptr<const LoadedKernel>> kernels_;

@@ -1,66 +1,13 @@
 """Captured graphs (ti.graph.capture) on the CPU and on the emulator of CUDA: the same programs, and
 what a device has on top. tests/e2e/language/graphs.py has what graphs refuse."""
 
-import pathlib
-import subprocess
-
 import pytest
-
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-START = """
-import ctypes
-import gc
-import os
-import pathlib
-import sys
-import threading
-
-sys.path.insert(0, os.environ["CUDA_ARRAYS"])
-import numpy as np
-import kiln as ti
-
-
-def fault(call, *args):
-    try:
-        call(*args)
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-    else:
-        print("no error")
-
-
-def calls_of(function):
-    \"\"\"The calls of the driver that a function makes.\"\"\"
-    log = pathlib.Path(os.environ["LOG"])
-    before = len(log.read_text())
-    function()
-    return log.read_text()[before:].split()
-
-
-"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def emulator():
-    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
 
 
 @pytest.fixture
-def run(run_python, tmp_path):
+def run(run_on_emulator):
     def start(program, arch="cuda", settings="", init="", **options):
-        driver = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
-        log = tmp_path / "log"
-        log.touch()
-        environment = {
-            "CUDA_ARRAYS": str(HERE),
-            "CUDA_ARRAYS_DRIVER": str(driver),
-            "KILN_CUDA_DRIVER": "emulator",
-            "KILN_FAKE_CUDA": f"log={log};{settings}",
-            "LOG": str(log),
-        }
-        start_up = f"ti.init(arch=ti.{arch}, random_seed=5, {init})\n"
-        return run_python(START + start_up + program, **environment, **options)
+        return run_on_emulator(program, settings, arch, f"random_seed=5, {init}", **options)
 
     return start
 
@@ -583,3 +530,115 @@ print(wrong[None], sums[None])
         arch,
     )
     assert out == "0 181\n"
+
+
+MODULE = """
+x, total = ti.field(ti.f32, 200), ti.field(ti.f32, ())
+cells = ti.field(ti.i32)
+ti.root.pointer(ti.i, 16).dense(ti.i, 4).place(cells)
+array = ti.types.ndarray(dtype=ti.f32, ndim=1)
+
+
+@ti.kernel
+def draw():
+    for i in x:
+        x[i] = ti.random()
+
+
+@ti.kernel
+def mix(a: array, k: ti.f32):
+    for i in x:
+        a[i] = a[i] * k + x[i]
+
+
+@ti.kernel
+def grow(a: array):
+    s = 0.0
+    for i in a:
+        s += a[i]
+    total[None] += s
+    cells[ti.cast(total[None], ti.i32) % 64] += 1
+
+
+@ti.kernel
+def speak():
+    print("total", total[None])
+
+
+def exported(path):
+    module = ti.aot.Module(targets=["sm_90", "x86-64-v2"])
+    for name, field in ("x", x), ("total", total), ("cells", cells):
+        module.add_field(name, field)
+    a = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "a", ti.f32, ndim=1)
+    k = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "k", ti.f32)
+    for name, more in ("step", []), ("told", [speak]):
+        builder = ti.graph.GraphBuilder()
+        for turn in range(2):
+            builder.dispatch(draw)
+            builder.dispatch(mix, a, k)
+            builder.dispatch(grow, a)
+        for kernel in more:
+            builder.dispatch(kernel)
+        module.add_graph(name, builder.compile())
+    module.export(path)
+    return ti.aot.load(path, seed=3)
+"""
+
+
+def test_graphs_of_modules(run, tmp_path):
+    """Runs with the same arguments are captured, and compute what launches one by one do."""
+    out = run(f"""{MODULE}
+m = exported({str(tmp_path / "m.kiln")!r})
+assert m.target == "sm_90"
+asks = {{"cuCtxGetCurrent", "cuPointerGetAttribute"}}
+
+def run(world, kernels, values):
+    # Whether by the graph or kernel by kernel.
+    if not kernels:
+        return world.step.run(values)
+    for turn in range(2):
+        for part in "draw", "mix", "grow":
+            name = f"step.{{turn * 3 + ('draw', 'mix', 'grow').index(part)}}.{{part}}"
+            a, k = values["a"], values["k"]
+            world[name](*dict(draw=[], mix=[a, k], grow=[a])[part])
+
+outcomes = []
+for kernels in False, True:
+    world = m.world(seed=7)
+    a, b = ti.ndarray(ti.f32, 200), ti.ndarray(ti.f32, 200)
+    numbers = np.ones(200, np.float32)
+    a.fill(0), b.fill(1)
+    for turn in range(6):
+        calls = calls_of(lambda: run(world, kernels, {{"a": a, "k": 0.5}}))
+        if not kernels:
+            launches = [call for call in calls if call not in asks]
+            print(launches if "cuGraphLaunch" in launches else "plain", end=" ")
+            print(launches.count("cuGraphLaunch"), launches.count("cuLaunchKernel"))
+        run(world, kernels, {{"a": b, "k": 0.25}})  # alternates
+        run(world, kernels, {{"a": a, "k": 1 / (turn + 3)}})  # differs each time
+        run(world, kernels, {{"a": numbers, "k": 0.5}})  # copied
+    # What the host writes comes before the graph.
+    world.x.from_numpy(np.arange(200))
+    world.total.from_numpy(np.array(5))
+    run(world, kernels, {{"a": a, "k": 0.5}})
+    fields = [world.x, world.total, world.cells]
+    outcomes.append([a.to_numpy(), b.to_numpy(), numbers, *[one.to_numpy() for one in fields]])
+    world.seed(7)
+assert all((one == other).all() for one, other in zip(*outcomes))
+print(outcomes[0][4] > 0, outcomes[0][5].sum())
+
+# Of a graph that prints, each kernel is launched.
+for turn in range(5):
+    calls = calls_of(lambda: m.told.run({{"a": a, "k": 0.5}}))
+    assert "cuGraphLaunch" not in calls and calls.count("cuLaunchKernel") >= 7
+del world, m, run
+gc.collect()
+log = pathlib.Path(os.environ["LOG"]).read_text().split()
+print(log.count("cuGraphInstantiateWithFlags"), log.count("cuGraphExecDestroy"))
+""")
+    first, second, third, *later, told, _, _, _, _, _, graphs = out.splitlines()
+    assert first == second == "plain 0 8", out
+    assert "'cuGraphInstantiateWithFlags'" in third and third.endswith(" 1 0"), out
+    draws = "'cuGraphExecKernelNodeSetParams'"
+    assert later == [f"[{draws}, {draws}, 'cuGraphLaunch'] 1 0"] * 3, out
+    assert told.startswith("True ") and graphs == "3 3", out

@@ -79,6 +79,36 @@ def run_python(tmp_path):
     return run
 
 
+@pytest.fixture(scope="session")
+def emulator():
+    """The path of a driver of CUDA that needs no device."""
+    root = CLIENT.parent
+    subprocess.run([root / "kiln", "build", "emulator"], check=True, capture_output=True)
+    return root / ".kiln" / "bin" / "libcuda-emulator.so"
+
+
+@pytest.fixture
+def run_on_emulator(run_python, emulator, tmp_path):
+    """Runs a program that emulated.START and ti.init precede, as run_python does. settings: of
+    KILN_FAKE_CUDA, besides the log. init: arguments of ti.init besides `arch`."""
+    from emulated import START
+
+    def run(program, settings="", arch="cuda", init="", **options):
+        log = tmp_path / "log"
+        log.touch()
+        environment = {
+            "CUDA_ARRAYS": str(TESTS),
+            "CUDA_ARRAYS_DRIVER": str(emulator),
+            "KILN_CUDA_DRIVER": "emulator",
+            "KILN_FAKE_CUDA": f"log={log};{settings}",
+            "LOG": str(log),
+        }
+        init = f"ti.init(arch=ti.{arch}, {init})\n"
+        return run_python(START + init + program, **environment, **options)
+
+    return run
+
+
 class XServer:
     """A display without hardware: `name` is for DISPLAY, `stop` ends it; `folder` receives what it
     shows."""

@@ -2,40 +2,10 @@
 stream waits until something asks for it, and streams run in a random order, so what is not ordered
 is wrong."""
 
-import pathlib
-import subprocess
-
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-START = """
-import ctypes
-import os
-import pathlib
-import sys
-import threading
-
-sys.path.insert(0, os.environ["CUDA_ARRAYS"])
-import numpy as np
-import kiln as ti
+KERNELS = """
 from cuda_arrays import CudaArray, _driver as driver, make_stream, read
-
-
-def fault(call, *args):
-    try:
-        call(*args)
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-    else:
-        print("no error")
-
-
-def calls_of(function):
-    log = pathlib.Path(os.environ["LOG"])
-    before = len(log.read_text())
-    function()
-    return log.read_text()[before:].split()
 
 
 @ti.kernel
@@ -66,25 +36,10 @@ def show(f: ti.template()):
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def emulator():
-    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
-
-
 @pytest.fixture
-def run(run_python, tmp_path):
-    def start(program, settings="", init="", **options):
-        log = tmp_path / "log"
-        log.touch()
-        environment = {
-            "CUDA_ARRAYS": str(HERE),
-            "CUDA_ARRAYS_DRIVER": str(ROOT / ".kiln" / "bin" / "libcuda-emulator.so"),
-            "KILN_CUDA_DRIVER": "emulator",
-            "KILN_FAKE_CUDA": f"log={log};{settings}",
-            "LOG": str(log),
-        }
-        start_up = f"ti.init(arch=ti.cuda, {init})\n"
-        return run_python(START + start_up + program, **environment, **options)
+def run(run_on_emulator):
+    def start(program, *settings, **options):
+        return run_on_emulator(KERNELS + program, *settings, **options)
 
     return start
 

@@ -1,0 +1,50 @@
+// Graphs of modules as a device starts them: all launches of a run by one call of its driver.
+#ifndef KILN_LIBKILN_CAPTURED_H_
+#define KILN_LIBKILN_CAPTURED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kiln/kiln.h"
+#include "runtime/launch_graph.h"
+#include "runtime/module/module.h"
+
+namespace kiln::capi {
+
+// Of a world, or of a module for runs without one. Thread-safe. The memory of a run's arguments has
+// to exist during the run alone: what has other addresses is another run.
+class CapturedGraphs {
+ public:
+  // The launches of a run of the module's graph `number`, with the slots of each launch, one after
+  // the other; null if it has to launch its kernels one by one. That is the case if the host waits
+  // for one of them, or if it was rarely run with these slots: to make the device's graph takes
+  // longer than to launch the kernels.
+  std::shared_ptr<LaunchGraph> Find(const Module& module, int number, const uint64_t* slots);
+  // Frees all of them.
+  void Clear();
+
+ private:
+  struct Run {
+    std::vector<uint64_t> slots;
+    int times = 0;
+    std::shared_ptr<LaunchGraph> made;
+  };
+  struct Graph {
+    bool is_known = false, is_captured = false;  // whether runs may be captured, if that is known
+    size_t slots = 0;                            // of a run
+    std::vector<Run> runs;                       // the last one first
+  };
+
+  static void LookAt(const Module& module, int number, Graph* graph);
+
+  std::mutex mutex_;
+  std::map<int, Graph> graphs_;  // by number
+};
+
+}  // namespace kiln::capi
+
+#endif  // KILN_LIBKILN_CAPTURED_H_
