@@ -40,9 +40,9 @@ absl::StatusOr<Device*> DeviceFor(Target::Device kind) {
   return Found(CudaDevice::Get());
 }
 
-bool HasCudaDevice() {
+absl::Status CheckCudaDevice() {
   ChooseCudaDriver();
-  return CudaDevice::IsThere();
+  return ToStatus(CudaDevice::IsThere());
 }
 
 absl::StatusOr<Device*> UseCudaDevice(int32_t number) {

@@ -18,8 +18,9 @@ namespace kiln {
 // `./kiln build emulator`.
 absl::StatusOr<Device*> DeviceFor(Target::Device kind);
 
-// Whether the machine has a CUDA device that DeviceFor could give. Starts none. Thread-safe.
-bool HasCudaDevice();
+// Whether the machine has a CUDA device that DeviceFor could give; FailedPrecondition says what is
+// missing or too old. Starts none. Thread-safe.
+absl::Status CheckCudaDevice();
 
 // Has the process use the driver of KILN_CUDA_DRIVER, as the two functions do.
 void ChooseCudaDriver();

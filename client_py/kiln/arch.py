@@ -91,10 +91,13 @@ def arch_from_name(name):
 
 
 def is_arch_supported(arch, use_gles=False):
-    if arch == cuda:
-        # A driver that the user names has to work: init says why it does not.
-        return bool(os.environ.get("KILN_CUDA_DRIVER")) or _native.has_cuda_device()
-    return arch == cpu
+    return arch == cpu or (arch == cuda and not why_not_on_cuda())
+
+
+def why_not_on_cuda():
+    """Why kernels cannot run on a CUDA device of this machine; "": they can."""
+    # A driver that the user names has to work: init says why it does not.
+    return "" if os.environ.get("KILN_CUDA_DRIVER") else _native.why_no_cuda_device()
 
 
 __all__ = [

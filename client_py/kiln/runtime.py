@@ -7,7 +7,7 @@ import sys
 from . import __version__, _native, interrupts, provided, stat
 from . import types as ti_types
 from .active import check_not_captured, python_scope
-from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported
+from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported, why_not_on_cuda
 from .data import declared
 from .diagnostics import near, say
 from .settings import FRONT_END, LANES, ON_OVERFLOW, OPTIONS, cfg
@@ -248,9 +248,10 @@ def _select_arch(arch, enable_fallback):
         if is_arch_supported(candidate):
             return candidate
     names = ", ".join(a.name for a in wanted)
+    reason = f": {why_not_on_cuda()}" if cuda in wanted else ""
     if not enable_fallback:
-        raise say.arch_not_supported(names=names)
-    _warn(say.arch_falls_back(names=names))
+        raise say.arch_not_supported(names=names, reason=reason)
+    _warn(say.arch_falls_back(names=names, reason=reason))
     return cpu
 
 

@@ -41,7 +41,8 @@ ActiveDeviceScope::~ActiveDeviceScope() { of_scope = before_; }
 
 void BindActiveDevice(py::module_& m) {
   m.def("use_device", &UseDevice, py::arg("kind"), py::arg("number") = 0);
-  m.def("has_cuda_device", &HasCudaDevice);
+  // "": kernels run on one.
+  m.def("why_no_cuda_device", [] { return std::string(CheckCudaDevice().message()); });
   m.def("limit_blocks", [](uint32_t most) { active->LimitBlocks(most); });
   m.def("limit_stack", [](uint64_t bytes) { active->LimitStack(bytes); });
   m.def("device_memory_bytes", [] { return active->memory_bytes(); });

@@ -24,6 +24,17 @@ std::string Capability(uint32_t arch) {
   return std::to_string(arch / 10) + "." + std::to_string(arch % 10);
 }
 
+std::string WithCapability(const std::string& name, uint32_t arch) {
+  return name + " has compute capability " + Capability(arch);
+}
+
+// Fails if there is none.
+Result<> CountDevices(const cuda::Driver& driver, int* count) {
+  const cuda::Code code = driver.DeviceGetCount(count);
+  if (code == cuda::kSuccess && *count > 0) return {};
+  return driver.ErrorOf(code == cuda::kSuccess ? cuda::kNoDevice : code, "no CUDA device");
+}
+
 // So many launches are named when the device fails.
 constexpr size_t kNamedLaunches = 8;
 
@@ -76,25 +87,32 @@ Result<CudaDevice*> CudaDevice::Get() {
   return device != nullptr ? Result<CudaDevice*>(device) : Get(0);
 }
 
-bool CudaDevice::IsThere() {
+Result<> CudaDevice::IsThere() {
   const Result<const cuda::Driver*>& found = cuda::TheDriver();
-  if (!found.ok()) return false;
+  if (!found.ok()) return found.error();
   const cuda::Driver& driver = **found;
-  int count = 0;
-  if (driver.DeviceGetCount(&count) != cuda::kSuccess) return false;
+  int count = 0, version = 0;
+  if (Result<> counted = CountDevices(driver, &count); !counted.ok()) return counted;
+  driver.DriverGetVersion(&version);
+  const bool is_new = version >= cuda::kOldestDriver;
+  std::string devices;
   for (int number = 0; number < count; ++number) {
     cuda::DeviceNumber device;
     int major = 0, minor = 0;
-    if (driver.DeviceGet(&device, number) == cuda::kSuccess &&
-        driver.DeviceGetAttribute(&major, cuda::kComputeCapabilityMajor, device) ==
-            cuda::kSuccess &&
-        driver.DeviceGetAttribute(&minor, cuda::kComputeCapabilityMinor, device) ==
-            cuda::kSuccess &&
-        static_cast<uint32_t>(major * 10 + minor) >= kOldestArch) {
-      return true;
-    }
+    char name[256] = {};
+    if (driver.DeviceGet(&device, number) != cuda::kSuccess) continue;
+    driver.DeviceGetAttribute(&major, cuda::kComputeCapabilityMajor, device);
+    driver.DeviceGetAttribute(&minor, cuda::kComputeCapabilityMinor, device);
+    const auto arch = static_cast<uint32_t>(major * 10 + minor);
+    if (is_new && arch >= kOldestArch) return {};
+    driver.DeviceGetName(name, sizeof name - 1, device);
+    devices += (devices.empty() ? "" : ", ") + WithCapability(name, arch);
   }
-  return false;
+  return Error{ErrorCode::kFailedPrecondition,
+               devices + ", and the driver has " + cuda::VersionText(version) +
+                   "; kernels run on compute capability " + Capability(kOldestArch) +
+                   " and later, with a driver of " + cuda::VersionText(cuda::kOldestDriver) +
+                   " (R520) or later"};
 }
 
 Result<CudaDevice*> CudaDevice::Make(int32_t number) {
@@ -103,10 +121,7 @@ Result<CudaDevice*> CudaDevice::Make(int32_t number) {
   const cuda::Driver& driver = **found;
   ForkGeneration::Watch();
   int count = 0;
-  cuda::Code code = driver.DeviceGetCount(&count);
-  if (code != cuda::kSuccess || count == 0) {
-    return driver.ErrorOf(code == cuda::kSuccess ? cuda::kNoDevice : code, "no CUDA device");
-  }
+  if (Result<> counted = CountDevices(driver, &count); !counted.ok()) return counted.error();
   if (number < 0 || number >= count) {
     return Error{ErrorCode::kFailedPrecondition,
                  "there is no CUDA device " + std::to_string(number) + ": the driver lists " +
@@ -116,14 +131,14 @@ Result<CudaDevice*> CudaDevice::Make(int32_t number) {
   }
   cuda::DeviceNumber handle;
   cuda::Context context;
-  code = driver.DeviceGet(&handle, number);
+  cuda::Code code = driver.DeviceGet(&handle, number);
   if (code == cuda::kSuccess) code = driver.PrimaryContextRetain(&context, handle);
   if (code != cuda::kSuccess) return driver.ErrorOf(code, "the CUDA device does not start");
   std::unique_ptr<CudaDevice> device(new CudaDevice(driver, number, handle, context));
   if (device->arch_ < kOldestArch) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 device->name_ + " has compute capability " + Capability(device->arch_) +
-                     "; kernels run on " + Capability(kOldestArch) + " and later"};
+    return Error{ErrorCode::kFailedPrecondition, WithCapability(device->name_, device->arch_) +
+                                                     "; kernels run on " + Capability(kOldestArch) +
+                                                     " and later"};
   }
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   code = driver.MemAlloc(&device->idle_reports_, sizeof(KilnCudaReports));

@@ -32,8 +32,9 @@ class CudaDevice final : public Device {
   static Result<CudaDevice*> Get(int32_t number);
   // The same of the device that was made, or else of the first one.
   static Result<CudaDevice*> Get();
-  // Whether the machine has a driver and a device on which kernels run. Starts none.
-  static bool IsThere();
+  // Whether the machine has a driver and a device on which kernels run: what is missing, or too old
+  // and how new it has to be. Starts none.
+  static Result<> IsThere();
 
   const cuda::Driver& driver() const { return driver_; }
   cuda::Context context() const { return context_; }

@@ -395,9 +395,9 @@ Result<cuda::Module> LoadModule(CudaDevice* device, const CudaPayload& payload) 
     int version = 0;
     driver.DriverGetVersion(&version);
     return Error{ErrorCode::kFailedPrecondition,
-                 "the CUDA driver, which has CUDA " + std::to_string(version / 1000) + "." +
-                     std::to_string(version % 1000 / 10) +
-                     ", is too old for the kernel's code: it needs CUDA 11.8 (R520)"};
+                 "the CUDA driver, which has " + cuda::VersionText(version) +
+                     ", is too old for the kernel's code: it needs " +
+                     cuda::VersionText(cuda::kOldestDriver) + " (R520)"};
   }
   if (code != cuda::kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the kernel's code");

@@ -57,6 +57,10 @@ Error Driver::ErrorOf(Code code, const std::string& what) const {
   return {kind, what + ": " + name + (*text == '\0' ? "" : std::string(", ") + text)};
 }
 
+std::string VersionText(int version) {
+  return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 bool UseDriver(const std::string& path) {
   Choice& choice = TheChoice();
   const std::lock_guard<std::mutex> lock(choice.mutex);

@@ -14,6 +14,11 @@ namespace kiln::cuda {
 // The driver's types, as its ABI has them.
 using Code = int;  // CUresult
 using DeviceNumber = int;
+// Of what kernels need, as DriverGetVersion counts.
+inline constexpr int kOldestDriver = 11080;
+// "CUDA 11.8"
+std::string VersionText(int version);
+
 using Address = uint64_t;  // CUdeviceptr
 using Context = struct ContextTag*;
 using Module = struct ModuleTag*;

@@ -123,3 +123,40 @@ def test_programs_run_on_the_cpu_where_there_is_no_device(run_python):
         program = f"import kiln as ti; ti.init(arch={arch}); print(ti.cfg.arch)"
         out = run_python(program, CUDA_VISIBLE_DEVICES="")
         assert out.endswith("Arch.x64\n")
+
+
+def test_the_fall_back_has_its_reason(run_python, emulator, tmp_path):
+    """By a driver under the system's name: one that the user names has to work."""
+    (tmp_path / "libcuda.so.1").symlink_to(emulator)
+    program = """
+import sys
+import kiln as ti
+sys.stderr = sys.stdout
+ti.init(arch=ti.cuda)
+print(ti.cfg.arch)
+ti.init(arch=[ti.vulkan])
+try:
+    ti.init(arch=ti.gpu, enable_fallback=False)
+except RuntimeError as error:
+    print(error)
+"""
+
+    def said(settings, path=tmp_path):
+        more = {"LD_LIBRARY_PATH": str(path), "KILN_FAKE_CUDA": settings}
+        out = run_python(program, CUDA_VISIBLE_DEVICES="0,1", **more).splitlines()
+        start = "[Kiln] warning: Arch=cuda is not supported, falling back to CPU: "
+        reason = out[0].removeprefix(start)
+        assert out[0] == start + reason and out[1] == "Arch.x64"
+        assert out[2].endswith("Arch=vulkan is not supported, falling back to CPU")
+        assert out[3].endswith(f"gles, amdgpu is not supported: {reason}")
+        return reason
+
+    needed = (
+        "; kernels run on compute capability 7.5 and later, with a driver of CUDA 11.8 (R520) or "
+        "later"
+    )
+    name = "Kiln PTX emulator has compute capability"
+    assert said("arch=70") == f"{name} 7.0, and the driver has CUDA 13.0{needed}"
+    old = f"{name} 9.0, {name} 9.0, and the driver has CUDA 11.4{needed}"
+    assert said("driver=11040;devices=2") == old
+    assert said("no_device").startswith("the CUDA driver does not start: CUDA_ERROR_NO_DEVICE")

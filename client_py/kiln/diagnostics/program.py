@@ -6,12 +6,12 @@ ROWS = {
     "name_not_supported": (TaichiRuntimeError, "ti.{name} is not supported by Kiln yet"),
     # The class is the reference's.
     "default_type_not_allowed": (AssertionError, "{name} must be {allowed}, not {dtype}"),
-    "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU"),
+    "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU{reason}"),
     "arch_must_one_ti_cpu_ti": (
         TypeError,
         "arch must be one of ti.cpu, ti.cuda, ti.gpu, …, got {candidate!r}",
     ),
-    "arch_not_supported": (RuntimeError, "Arch={names} is not supported"),
+    "arch_not_supported": (RuntimeError, "Arch={names} is not supported{reason}"),
     "cannot_maybe_you_forgot_call_ti": (
         TaichiRuntimeError,
         "Cannot {what}, maybe you forgot to call `ti.init()` first?",
