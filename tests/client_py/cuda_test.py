@@ -155,8 +155,8 @@ except RuntimeError as error:
         "; kernels run on compute capability 7.5 and later, with a driver of CUDA 11.8 (R520) or "
         "later"
     )
-    name = "Kiln PTX emulator has compute capability"
-    assert said("arch=70") == f"{name} 7.0, and the driver has CUDA 13.0{needed}"
-    old = f"{name} 9.0, {name} 9.0, and the driver has CUDA 11.4{needed}"
+    name, has = "Kiln PTX emulator", "has compute capability"
+    assert said("arch=70") == f"{name} {has} 7.0, and the driver has CUDA 13.0{needed}"
+    old = f"{name} {has} 9.0, {name} 1 {has} 9.0, and the driver has CUDA 11.4{needed}"
     assert said("driver=11040;devices=2") == old
     assert said("no_device").startswith("the CUDA driver does not start: CUDA_ERROR_NO_DEVICE")
