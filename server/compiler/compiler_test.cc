@@ -134,7 +134,7 @@ TEST(Compiler, ReportsEveryStageWithItsText) {
       EXPECT_NE(stage.ir().find("task.range_for"), std::string::npos);
     }
   }
-  EXPECT_EQ(names.find("check lower demote-atomics promote-locals"), 0u) << names;
+  EXPECT_EQ(names.find("check lower refuse-simt demote-atomics"), 0u) << names;
   EXPECT_NE(names.find("codegen link"), std::string::npos) << names;
 }
 
