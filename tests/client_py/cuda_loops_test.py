@@ -292,6 +292,42 @@ def histograms():
         results.append(np.array(used()))
         read()
         results += [field.to_numpy() for field in (up, least, most, table, data)]
+    # Reads before the updates, of neighbours, behind branches, and of elements that there are not;
+    # rows of lengths that are no multiples of vectors; indices beyond the bins.
+    for shape in (1, 7000), (70, 101), (64, 112):
+        x, y = ti.field(ti.u8, shape), ti.field(ti.f64, shape)
+        x.from_numpy(rng.integers(0, 64, shape).astype(np.uint8))
+        y.from_numpy(rng.integers(0, 64, shape).astype(np.float64))
+        seen, other = ti.field(ti.i64, (8, 9)), ti.field(ti.i32, 70)
+
+        @ti.kernel
+        def after_reads(low: ti.i32, high: ti.i32):
+            for i, j in ti.ndrange(x.shape[0], (low, high)):
+                k = int(x[i, j]) + int(y[i, j + 1])
+                if k % 3 != 1:
+                    seen[k % 8, x[i, j - 1] % 9] += k
+                    if k % 5 == 0:
+                        continue
+                    seen[0, 8] += 1
+                other[k % 70] += ti.i32(y[i, j + 1])
+                if k < 2:
+                    other[70 + k] += 1
+
+        for low in 1, 2, 5, 8:
+            for high in low, low + 3, shape[1] - 1:
+                after_reads(low, high)
+        results += [seen.to_numpy(), other.to_numpy()]
+    # Of a size that blocks have no memory for.
+    for size in 4096, 4097:
+        large = ti.field(ti.i32, size)
+
+        @ti.kernel
+        def count_large():
+            for i in range(64 * 4200):
+                large[(i * 7919) % size] += i % 5
+
+        count_large()
+        results.append(large.to_numpy())
     pair = ti.Vector.field(2, ti.i32, 16)
     bits = ti.field(ti.u32, 4)
 

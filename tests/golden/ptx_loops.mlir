@@ -37,24 +37,24 @@ kiln.kernel @rows storages [
 // CHECK-NEXT: 	ld.param.u64 	%rd24, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd24;
 // CHECK-NEXT: 	max.s64 	%rd2, %rd23, 0;
-// CHECK-NEXT: 	and.b64  	%rd25, %rd24, 15;
-// CHECK-NEXT: 	setp.eq.s64 	%p1, %rd25, 0;
-// CHECK-NEXT: 	selp.b64 	%rd26, 16, 0, %p1;
-// CHECK-NEXT: 	shl.b64 	%rd3, %rd26, 2;
-// CHECK-NEXT: 	xor.b64  	%rd4, %rd3, 64;
 // CHECK-NEXT: 	mov.u32 	%r1, %ctaid.x;
 // CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
 // CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd27, %r3;
-// CHECK-NEXT: 	mul.wide.u32 	%rd28, %r1, %r2;
-// CHECK-NEXT: 	add.s64 	%rd42, %rd28, %rd27;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd25, %r3;
+// CHECK-NEXT: 	mul.wide.u32 	%rd26, %r1, %r2;
+// CHECK-NEXT: 	add.s64 	%rd42, %rd26, %rd25;
 // CHECK-NEXT: 	mov.u32 	%r4, %nctaid.x;
-// CHECK-NEXT: 	mul.wide.u32 	%rd6, %r4, %r2;
-// CHECK-NEXT: 	mul.lo.s64 	%rd7, %rd26, %rd2;
+// CHECK-NEXT: 	mul.wide.u32 	%rd4, %r4, %r2;
+// CHECK-NEXT: 	and.b64  	%rd27, %rd24, 15;
+// CHECK-NEXT: 	setp.eq.s64 	%p1, %rd27, 0;
+// CHECK-NEXT: 	selp.b64 	%rd28, 16, 0, %p1;
+// CHECK-NEXT: 	shl.b64 	%rd5, %rd28, 2;
+// CHECK-NEXT: 	xor.b64  	%rd6, %rd5, 64;
+// CHECK-NEXT: 	mul.lo.s64 	%rd7, %rd28, %rd2;
 // CHECK-NEXT: 	setp.ge.s64 	%p2, %rd42, %rd7;
 // CHECK-NEXT: 	@%p2 bra 	$L__BB0_3;
 // CHECK-NEXT: 	shl.b64 	%rd40, %rd42, 4;
-// CHECK-NEXT: 	shl.b64 	%rd9, %rd6, 4;
+// CHECK-NEXT: 	shl.b64 	%rd9, %rd4, 4;
 // CHECK-NEXT: 	mov.u64 	%rd41, %rd42;
 // CHECK-NEXT: $L__BB0_2:
 // CHECK-NEXT: 	and.b64  	%rd29, %rd40, 9223372036854775792;
@@ -65,22 +65,22 @@ kiln.kernel @rows storages [
 // CHECK-NEXT: 	add.f32 	%f7, %f3, %f3;
 // CHECK-NEXT: 	add.f32 	%f8, %f4, %f4;
 // CHECK-NEXT: 	st.global.v4.f32 	[%rd30], {%f5, %f6, %f7, %f8};
-// CHECK-NEXT: 	add.s64 	%rd41, %rd41, %rd6;
+// CHECK-NEXT: 	add.s64 	%rd41, %rd41, %rd4;
 // CHECK-NEXT: 	add.s64 	%rd40, %rd40, %rd9;
 // CHECK-NEXT: 	setp.lt.s64 	%p3, %rd41, %rd7;
 // CHECK-NEXT: 	@%p3 bra 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_3:
-// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd4, %rd2;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd6, %rd2;
 // CHECK-NEXT: 	setp.ge.s64 	%p4, %rd42, %rd14;
 // CHECK-NEXT: 	@%p4 bra 	$L__BB0_9;
-// CHECK-NEXT: 	cvt.u32.u64 	%r5, %rd4;
+// CHECK-NEXT: 	cvt.u32.u64 	%r5, %rd6;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_5;
 // CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	div.u64 	%rd43, %rd42, %rd4;
+// CHECK-NEXT: 	div.u64 	%rd43, %rd42, %rd6;
 // CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	mul.lo.s64 	%rd33, %rd43, %rd4;
+// CHECK-NEXT: 	mul.lo.s64 	%rd33, %rd43, %rd6;
 // CHECK-NEXT: 	sub.s64 	%rd34, %rd42, %rd33;
-// CHECK-NEXT: 	add.s64 	%rd35, %rd34, %rd3;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd34, %rd5;
 // CHECK-NEXT: 	shl.b64 	%rd36, %rd43, 8;
 // CHECK-NEXT: 	shl.b64 	%rd37, %rd35, 2;
 // CHECK-NEXT: 	add.s64 	%rd38, %rd1, %rd36;
@@ -88,12 +88,12 @@ kiln.kernel @rows storages [
 // CHECK-NEXT: 	ld.global.f32 	%f9, [%rd39];
 // CHECK-NEXT: 	add.f32 	%f10, %f9, %f9;
 // CHECK-NEXT: 	st.global.f32 	[%rd39], %f10;
-// CHECK-NEXT: 	add.s64 	%rd42, %rd42, %rd6;
+// CHECK-NEXT: 	add.s64 	%rd42, %rd42, %rd4;
 // CHECK-NEXT: 	setp.lt.s64 	%p6, %rd42, %rd14;
 // CHECK-NEXT: 	@%p6 bra 	$L__BB0_5;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_9;
 // CHECK-NEXT: $L__BB0_5:
-// CHECK-NEXT: 	or.b64  	%rd31, %rd42, %rd4;
+// CHECK-NEXT: 	or.b64  	%rd31, %rd42, %rd6;
 // CHECK-NEXT: 	and.b64  	%rd32, %rd31, -4294967296;
 // CHECK-NEXT: 	setp.ne.s64 	%p5, %rd32, 0;
 // CHECK-NEXT: 	@%p5 bra 	$L__BB0_7;

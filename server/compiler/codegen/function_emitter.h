@@ -135,6 +135,8 @@ class FunctionEmitter {
   llvm::Value* LoadNow(ir::LoadOp op);
   // States where the op, in code that is emitted later, finds what it reads.
   void ReadFrom(ir::LoadOp op, llvm::Value* pointer) { sources_[op] = pointer; }
+  // States what the op has read already, for code that is emitted later; null: it has to read.
+  void Give(ir::LoadOp op, llvm::Value* value) { given_[op] = value; }
   // A copy of `bytes` of memory from `base` on. `is_used`: an i1.
   struct Copy {
     llvm::Value* is_used;
@@ -335,6 +337,7 @@ class FunctionEmitter {
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<mlir::Operation*, llvm::Value*> sources_;  // of reads: pointers (ReadFrom)
+  llvm::DenseMap<mlir::Operation*, llvm::Value*> given_;    // what reads have read (Give)
   llvm::DenseMap<mlir::Operation*, Copy> copies_;           // of atomics (UpdateCopy)
   // Of atomics (UpdateAt).
   llvm::DenseMap<mlir::Operation*, std::pair<llvm::Value*, llvm::Value*>> marked_;

@@ -558,6 +558,7 @@ Value* FunctionEmitter::LoadNow(ir::LoadOp op) {
 }
 
 void FunctionEmitter::Emit(ir::LoadOp op) {
+  if (Value* given = given_.lookup(op)) return Map(op, given);
   const mlir::Type type = op.getType();
   if (Value* source = sources_.lookup(op)) return Map(op, Load(Address{source, kUnknown}, type));
   auto global = op.getAddress().getDefiningOp<ir::GlobalOp>();

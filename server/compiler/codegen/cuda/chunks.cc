@@ -28,12 +28,38 @@ bool IsPlain(mlir::Operation& op) {
 }  // namespace
 
 Chunks::Chunks(ir::RangeTaskOp task) : task_(task), kernel_(task->getParentOfType<ir::KernelOp>()) {
-  if (task.getNumDims() == 0 || task.getMaxThreads() == 1 || !AddBody() || accesses_.empty()) {
-    return;
+  if (task.getNumDims() != 0 && task.getMaxThreads() != 1 && AddBody()) SetLength();
+}
+
+// What is behind the first branch may not be run, or for other elements than there are.
+Chunks Chunks::OfReads(ir::RangeTaskOp task) {
+  Chunks chunks;
+  chunks.task_ = task;
+  chunks.kernel_ = task->getParentOfType<ir::KernelOp>();
+  if (task.getNumDims() == 0) return chunks;
+  const LaneShapes shapes(task);
+  const auto is_of_loop = [&](mlir::Value index) {
+    const mlir::BlockArgument own = ShiftOf(index).index;
+    return own && own.getOwner() == &task.getBody().front();
+  };
+  for (mlir::Operation& op : task.getBody().front()) {
+    if (op.getNumRegions() > 0) break;
+    auto load = llvm::dyn_cast<ir::LoadOp>(op);
+    if (!load || load.getType().isInteger(1)) continue;
+    auto global = load.getAddress().getDefiningOp<ir::GlobalOp>();
+    if (!global || !llvm::all_of(global.getIndices(), is_of_loop)) continue;
+    if (ByteStride(load.getAddress(), shapes, chunks.kernel_) != Bytes(load.getType())) continue;
+    if (chunks.Add(global)) chunks.reads_.push_back(load);
   }
+  chunks.SetLength();
+  return chunks;
+}
+
+void Chunks::SetLength() {
+  if (accesses_.empty()) return;
   int64_t widest = 1;
   for (const Access& access : accesses_) widest = std::max(widest, access.bytes);
-  const auto most = static_cast<uint64_t>(kMostOps / CountOps(task.getBody()));
+  const auto most = static_cast<uint64_t>(kMostOps / CountOps(task_.getBody()));
   length_ = std::min<int64_t>(widest == 1 ? kMostBytes : kVector / widest,
                               llvm::bit_floor(std::max<uint64_t>(most, 1)));
 }
@@ -136,6 +162,22 @@ void Chunks::MakeScopes(llvm::LLVMContext& context) {
   }
 }
 
+// Bases are aligned to a vector, and chunks to their own bytes.
+llvm::Align Chunks::AlignOf(const Access& access, int64_t number) const {
+  const uint64_t at = static_cast<uint64_t>(access.place + number) * access.bytes;
+  return llvm::Align(uint64_t{1} << llvm::countr_zero(
+                         at | static_cast<uint64_t>(length_ * access.bytes) | kVector));
+}
+
+Value* Chunks::EmitRead(FunctionEmitter& f, ir::LoadOp read, int64_t number) const {
+  llvm::IRBuilder<>& b = f.builder();
+  const auto access =
+      llvm::find_if(accesses_, [&](const Access& one) { return one.address == read.getAddress(); });
+  return b.CreateAlignedLoad(MemoryType(read.getType(), b.getContext()),
+                             f.PointerTo(read.getAddress().getDefiningOp<ir::GlobalOp>()),
+                             AlignOf(*access, number));
+}
+
 void Chunks::DescribeAccesses(FunctionEmitter& f, int64_t number) {
   using llvm::LLVMContext;
   if (scopes_.empty()) MakeScopes(f.builder().getContext());
@@ -146,10 +188,7 @@ void Chunks::DescribeAccesses(FunctionEmitter& f, int64_t number) {
     }
   };
   for (const Access& access : accesses_) {
-    // Bases are aligned to a vector, and chunks to their own bytes.
-    const uint64_t at = static_cast<uint64_t>(access.place + number) * access.bytes;
-    const llvm::Align align(uint64_t{1} << llvm::countr_zero(
-                                at | static_cast<uint64_t>(length_ * access.bytes) | kVector));
+    const llvm::Align align = AlignOf(access, number);
     for (llvm::User* user : f.PointerOf(access.address)->users()) {
       auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);

@@ -21,6 +21,10 @@ class Chunks {
   // would not be joined: if the body is more than straight arithmetic between loads and stores of
   // neighbouring elements, or is long.
   explicit Chunks(ir::RangeTaskOp task);
+  // Of a task that writes nothing but what its blocks gather (histograms.h), and draws no random
+  // numbers: accesses are those that each iteration begins with, and that may be made ahead of all
+  // iterations of a chunk.
+  static Chunks OfReads(ir::RangeTaskOp task);
 
   // Iterations of a chunk, a power of two. If there are several, a chunk begins where the index is
   // a multiple of that.
@@ -30,6 +34,11 @@ class Chunks {
   // States the alignment and the scope of the accesses of iteration `number` of a chunk, which has
   // been emitted last, in code that runs only if EmitIsAligned's value holds.
   void DescribeAccesses(FunctionEmitter& f, int64_t number);
+
+  // Of OfReads, the reads, and one of them in iteration `number` of a chunk, for the indices that
+  // are mapped now.
+  llvm::ArrayRef<ir::LoadOp> reads() const { return reads_; }
+  llvm::Value* EmitRead(FunctionEmitter& f, ir::LoadOp read, int64_t number) const;
 
  private:
   // What an access of an iteration says of the other iterations' accesses.
@@ -47,6 +56,9 @@ class Chunks {
     bool operator==(const Row& other) const { return slot == other.slot && bytes == other.bytes; }
   };
 
+  Chunks() = default;
+  void SetLength();
+  llvm::Align AlignOf(const Access& access, int64_t number) const;
   bool Add(ir::GlobalOp address);
   bool AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access access);
   bool AddDense(ir::GlobalOp address, ir::DenseAttr dense, Access access);
@@ -57,6 +69,7 @@ class Chunks {
   ir::KernelOp kernel_;
   int64_t length_ = 1;
   std::vector<Access> accesses_;
+  llvm::SmallVector<ir::LoadOp> reads_;
   llvm::SmallSetVector<int64_t, 4> bases_;  // slots of addresses
   std::vector<Row> rows_;
   std::vector<Scope> scopes_;  // of the iterations of a chunk

@@ -17,32 +17,16 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 constexpr int64_t kMostBytes = 32 << 10;
-// The memory for an array, whose extent is not known: blocks have it without need if it is large.
-constexpr int64_t kArrayBytes = 16 << 10;
-// More updates of arrays are rather those of large ones, for which each would be code twice.
-constexpr size_t kMostOfArray = 4;
+// The memory for a field or an array whose extent is not known: blocks have it without need if it
+// is large.
+constexpr int64_t kBytesOfUnknown = 16 << 10;
+// More updates of these are rather those of large ones, for which each would be code twice.
+constexpr size_t kMostOfUnknown = 4;
+// So are those of fields whose rows are large: the memory is for at least so many.
+constexpr int64_t kLeastRows = 8;
 // Iterations for each cell, of all blocks. With fewer, clearing the cells and handing them on would
 // cost more than it saves.
 constexpr int64_t kLeastUpdates = 64;
-
-// The cells of a base of the field, if its memory is nothing but numbers of one type, and their
-// number is known.
-std::optional<int64_t> CellsOf(ir::DenseAttr dense, int base, mlir::Type type) {
-  int64_t bytes = 0;
-  for (auto [c, own] : llvm::enumerate(dense.getTypes().getAsValueRange<mlir::TypeAttr>())) {
-    if (dense.getComponentBase(static_cast<int>(c)) != base) continue;
-    if (own != type) return std::nullopt;
-    bytes += Bytes(type);
-  }
-  // From the innermost digit outwards: each step is all of what is inside.
-  for (int d = dense.getNumDigits() - 1; d >= 0; --d) {
-    const int64_t extent = dense.getDigitExtent(d);
-    if (dense.getDigitStride(base, d) != bytes || extent <= 0) return std::nullopt;
-    if (extent > kMostBytes / bytes) return std::nullopt;
-    bytes *= extent;
-  }
-  return bytes / Bytes(type);
-}
 
 bool LeavesEarly(const FunctionFacts& facts, ir::RangeTaskOp task) {
   if (facts.Any(task.getBody(), kCalls | kFails | kTapes | kTouchesMemory)) return true;
@@ -68,11 +52,30 @@ Histograms::Histograms(FunctionEmitter& f, ir::RangeTaskOp task)
 bool Histograms::FindFields() {
   task_.getBody().walk([&](ir::AtomicOp atomic) { Add(atomic); });
   llvm::erase_if(fields_, [&](const Field& field) {
-    return !IsUpdatedOnly(field) || (ArrayOf(field) && field.atomics.size() > kMostOfArray);
+    return !IsUpdatedOnly(field) || (field.count.slot && field.atomics.size() > kMostOfUnknown);
   });
-  int64_t bytes = 0;
-  for (const Field& field : fields_) bytes += field.room * Bytes(field.type);
-  return bytes <= kMostBytes;
+  return MakeRoom();
+}
+
+// Divides what the fields of known sizes leave of a block's memory among the others.
+bool Histograms::MakeRoom() {
+  int64_t known = 0, unknown = 0;
+  for (const Field& field : fields_) {
+    if (field.count.slot) {
+      ++unknown;
+    } else {
+      known += field.count.each * Bytes(field.type);
+    }
+  }
+  if (known > kMostBytes) return false;
+  const int64_t bytes = unknown > 0 ? std::min(kBytesOfUnknown, (kMostBytes - known) / unknown) : 0;
+  llvm::erase_if(fields_, [&](Field& field) {
+    const int64_t each = field.count.each;
+    const int64_t rows = bytes / (each * Bytes(field.type));
+    field.room = field.count.slot ? rows * each : each;
+    return field.count.slot && rows < kLeastRows;
+  });
+  return true;
 }
 
 bool Histograms::Add(ir::AtomicOp atomic) {
@@ -81,8 +84,8 @@ bool Histograms::Add(ir::AtomicOp atomic) {
   const mlir::Type type = atomic.getValue().getType();
   if (!IsInstruction(atomic.getKind(), type)) return false;
   const auto storage = static_cast<int64_t>(global.getStorage());
-  const std::optional<int64_t> room = RoomFor(global, type);
-  if (!room) return false;
+  const std::optional<Cells> count = CellsAt(global, type);
+  if (!count) return false;
   auto dense = llvm::dyn_cast<ir::DenseAttr>(f_.state().kernel.getStorages()[storage]);
   const int base =
       dense ? static_cast<int>(dense.getComponentBase(static_cast<int>(global.getComponent()))) : 0;
@@ -93,12 +96,32 @@ bool Histograms::Add(ir::AtomicOp atomic) {
     if (field.kind == kind && field.type == type) field.atomics.push_back(atomic);
     return true;
   }
-  fields_.push_back({storage, base, kind, type, *room, {atomic}});
+  fields_.push_back({storage, base, kind, type, *count, {atomic}});
   return true;
 }
 
-// The cells that a block has for what the address is in.
-std::optional<int64_t> Histograms::RoomFor(ir::GlobalOp address, mlir::Type type) {
+// Those of a base of the field, if its memory is nothing but numbers of one type.
+std::optional<Histograms::Cells> Histograms::CellsOf(ir::DenseAttr dense, int base,
+                                                     mlir::Type type) {
+  int64_t bytes = 0;
+  for (auto [c, own] : llvm::enumerate(dense.getTypes().getAsValueRange<mlir::TypeAttr>())) {
+    if (dense.getComponentBase(static_cast<int>(c)) != base) continue;
+    if (own != type) return std::nullopt;
+    bytes += Bytes(type);
+  }
+  // From the innermost digit outwards: each step is all of what is inside.
+  for (int d = dense.getNumDigits() - 1; d >= 0; --d) {
+    const int64_t extent = dense.getDigitExtent(d);
+    if (dense.getDigitStride(base, d) != bytes) return std::nullopt;
+    if (extent == 0) return Cells{bytes / Bytes(type), dense.getExtentSlot()};
+    if (extent > kMostBytes / bytes) return std::nullopt;
+    bytes *= extent;
+  }
+  return Cells{bytes / Bytes(type)};
+}
+
+// Of what the address is in, if a block may gather its updates.
+std::optional<Histograms::Cells> Histograms::CellsAt(ir::GlobalOp address, mlir::Type type) {
   ir::KernelOp kernel = f_.state().kernel;
   mlir::Attribute storage = kernel.getStorages()[address.getStorage()];
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) {
@@ -114,7 +137,7 @@ std::optional<int64_t> Histograms::RoomFor(ir::GlobalOp address, mlir::Type type
     const int64_t alias = dense ? dense.getAlias() : field ? field.getAlias() : 0;
     if (alias != 0 && alias == array.getAlias()) return std::nullopt;
   }
-  return kArrayBytes / Bytes(type);
+  return Cells{1, array.getExtentSlot(0)};
 }
 
 ir::NdarrayAttr Histograms::ArrayOf(const Field& field) const {
@@ -207,17 +230,38 @@ void Histograms::ForEachCell(const Field& field, llvm::function_ref<void(Value* 
   b_.SetInsertPoint(exit);
 }
 
-// Those of fields; arrays have others.
+// Those of fields whose sizes are known.
 int64_t Histograms::KnownCells() const {
   int64_t cells = 0;
   for (const Field& field : fields_) {
-    if (!ArrayOf(field)) cells += field.room;
+    if (!field.count.slot) cells += field.room;
   }
   return cells;
 }
 
 bool Histograms::Pay(std::optional<int64_t> total) const {
   return !fields_.empty() && total.value_or(INT64_MAX) >= KnownCells() * kLeastUpdates;
+}
+
+bool Histograms::HasAllWrites() {
+  const auto is_gathered = [&](mlir::Operation* op) {
+    auto atomic = llvm::dyn_cast<ir::AtomicOp>(op);
+    return atomic && llvm::any_of(fields_, [&](const Field& field) {
+             return llvm::is_contained(field.atomics, atomic);
+           });
+  };
+  const auto is_local = [](mlir::Value address) {
+    mlir::Operation* array = kiln::ArrayOf(address).getDefiningOp();
+    return llvm::isa_and_nonnull<ir::LocalOp, ir::LocalArrayOp>(array);
+  };
+  return !task_.getBody()
+              .walk([&](mlir::Operation* op) {
+                const Effects effects = EffectsOf(op);
+                const bool is_other = effects.Has(kActivates | kDeactivates) ||
+                                      (!is_gathered(op) && !llvm::all_of(effects.writes, is_local));
+                return is_other ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+              })
+              .wasInterrupted();
 }
 
 void Histograms::Describe(proto::Task* task) {
@@ -237,9 +281,12 @@ void Histograms::EmitBegin(Value* total) {
   for (Field& field : fields_) {
     field.memory = AllocateShared(&f_.state(), MemoryType(field.type, b_.getContext()), field.room);
     field.cells = b_.getInt64(field.room);
-    if (auto array = ArrayOf(field)) {
-      field.cells = f_.Argument(array.getExtentSlot(0), b_.getInt64Ty());
+    if (field.count.slot) {
+      Value* extent = f_.Argument(*field.count.slot, b_.getInt64Ty());
+      field.cells = b_.CreateMul(extent, b_.getInt64(field.count.each));
       pays_ = b_.CreateAnd(pays_, b_.CreateICmpSLE(field.cells, b_.getInt64(field.room)));
+    }
+    if (auto array = ArrayOf(field)) {
       pays_ = b_.CreateAnd(pays_, EmitIsApart(array, field.storage));
     }
     cells = b_.CreateAdd(cells, field.cells);
@@ -259,14 +306,19 @@ void Histograms::EmitBegin(Value* total) {
   b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
-  for (const Field& field : fields_) {
+  for (Field& field : fields_) {
     // As a pointer to shared memory: LLVM would make one atomic of that in the copy and that in the
     // field, on a pointer to any memory, which takes longer.
-    Value* memory = field.memory->stripPointerCasts();
-    for (ir::AtomicOp atomic : field.atomics) {
-      Value* bytes = b_.CreateMul(field.cells, b_.getInt64(Bytes(field.type)));
-      f_.UpdateCopy(atomic, {pays_, BaseOf(field), memory, bytes});
-    }
+    field.copy = {pays_, BaseOf(field), field.memory->stripPointerCasts(),
+                  b_.CreateMul(field.cells, b_.getInt64(Bytes(field.type)))};
+  }
+  UseIf(pays_);
+}
+
+void Histograms::UseIf(Value* is_used) {
+  for (Field& field : fields_) {
+    field.copy.is_used = is_used;
+    for (ir::AtomicOp atomic : field.atomics) f_.UpdateCopy(atomic, field.copy);
   }
 }
 

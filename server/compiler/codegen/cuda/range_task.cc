@@ -32,7 +32,8 @@ class RangeEmitter {
   bool HasRoomFor(int64_t length) const;
   // By chunks of several iterations.
   void Emit(Chunks& chunks);
-  void Emit(Histograms& histograms);
+  // By chunks, too, if reads are given, which may be made first.
+  void Emit(Histograms& histograms, const std::optional<Chunks>& reads);
   void Emit();
 
  private:
@@ -48,6 +49,10 @@ class RangeEmitter {
   Place InTiles(Value* number);
   bool HasTiles() const;
   void EmitEach(ThreadLoop& loop);
+  void EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads);
+  void EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
+                    llvm::function_ref<void(Value* index)> begin,
+                    llvm::function_ref<void(int64_t within)> before, ThreadLoop::Emitted after);
 
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
@@ -209,32 +214,73 @@ void RangeEmitter::Emit() {
   loop.Finish();
 }
 
-void RangeEmitter::Emit(Histograms& histograms) {
+// What a chunk reads is read first, by accesses of several elements, and so not one by one between
+// updates, each of which would wait for its read.
+void RangeEmitter::Emit(Histograms& histograms, const std::optional<Chunks>& reads) {
   histograms.EmitBegin(total_);
   ThreadLoop loop(f_, task_);
-  EmitEach(loop);
+  if (reads && reads->length() > 1 && HasRoomFor(reads->length())) {
+    EmitReadingFirst(loop, histograms, *reads);
+  } else {
+    EmitEach(loop);
+  }
   histograms.EmitEnd();
   loop.Finish();
 }
 
-// First the chunks of all rows, then what is left of them: all of them, where memory is not
-// aligned. Bodies of chunks do not ask for the number of an iteration.
+void RangeEmitter::EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads) {
+  std::vector<llvm::SmallVector<Value*, 4>> values;  // of each iteration of a chunk
+  const auto begin = [&](Value* index) {
+    histograms.UseIf(b_.getTrue());
+    values.assign(reads.length(), {});
+    for (ir::LoadOp read : reads.reads()) {
+      for (int64_t within = 0; within < reads.length(); ++within) {
+        MapIndex(dimensions_.size() - 1, index, within);
+        values[within].push_back(reads.EmitRead(f_, read, within));
+      }
+    }
+  };
+  const auto before = [&](int64_t within) {
+    for (auto [read, value] : llvm::zip(reads.reads(), values[within])) f_.Give(read, value);
+  };
+  const auto after = [&](int64_t within) {
+    if (within + 1 < reads.length()) return;
+    for (ir::LoadOp read : reads.reads()) f_.Give(read, nullptr);
+    histograms.UseIf(histograms.pays());
+  };
+  Value* pays = b_.CreateAnd(histograms.pays(), reads.EmitIsAligned(f_));
+  EmitInChunks(loop, reads.length(), pays, begin, before, after);
+}
+
 void RangeEmitter::Emit(Chunks& chunks) {
-  const int64_t length = chunks.length();
+  ThreadLoop loop(f_, task_);
+  EmitInChunks(
+      loop, chunks.length(), chunks.EmitIsAligned(f_), [](Value*) {}, [](int64_t) {},
+      [&](int64_t within) { chunks.DescribeAccesses(f_, within); });
+  loop.Finish();
+}
+
+// First the chunks of all rows, if they pay, then what is left of them: all of them, if chunks do
+// not. Bodies of chunks do not ask for the number of an iteration. `begin` emits what is before a
+// chunk whose first index in its row is given, `before` and `after` what is around an iteration.
+void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
+                                llvm::function_ref<void(Value* index)> begin,
+                                llvm::function_ref<void(int64_t within)> before,
+                                ThreadLoop::Emitted after) {
   const size_t last = dimensions_.size() - 1;
   const Dimension& row = dimensions_[last];
   Value* rows = b_.getInt64(1);
   for (size_t d = 0; d < last; ++d) rows = b_.CreateMul(rows, dimensions_[d].extent);
   // Of a row: the iterations before the first chunk, the chunks and what they hold.
   Value* zero = b_.getInt64(0);
-  Value* before = b_.CreateAnd(b_.CreateNeg(row.lower), b_.getInt64(length - 1));
+  Value* outside = b_.CreateAnd(b_.CreateNeg(row.lower), b_.getInt64(length - 1));
   Value* count =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(row.extent, before), zero);
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(row.extent, outside), zero);
   count = b_.CreateLShr(count, llvm::countr_zero(static_cast<uint64_t>(length)));
-  count = b_.CreateSelect(chunks.EmitIsAligned(f_), count, zero);
+  count = b_.CreateSelect(pays, count, zero);
   Value* held = b_.CreateMul(count, b_.getInt64(length));
   Value* left = b_.CreateSub(row.extent, held);
-  Value* first = b_.CreateAdd(row.lower, before);
+  Value* first = b_.CreateAdd(row.lower, outside);
 
   const auto place = [&](Value* number, Value* in_row) {
     if (last == 0) return number;
@@ -243,24 +289,24 @@ void RangeEmitter::Emit(Chunks& chunks) {
     MapRow(number, last);
     return within;
   };
-  ThreadLoop loop(f_, task_);
   Value* at = nullptr;
   loop.Emit(
       b_.CreateMul(rows, count), length,
       [&](Value* number, int64_t within, const SkipUnless&) {
         if (within == 0) {
           at = b_.CreateNSWAdd(first, b_.CreateNSWMul(place(number, count), b_.getInt64(length)));
+          begin(at);
         }
         MapIndex(last, at, within);
+        before(within);
       },
-      [&](int64_t within) { chunks.DescribeAccesses(f_, within); });
+      after);
   loop.Emit(b_.CreateMul(rows, left), 1, [&](Value* number, int64_t, const SkipUnless&) {
     Value* within = place(number, left);
-    Value* skipped = b_.CreateSelect(b_.CreateICmpSLT(within, before), zero, held);
+    Value* skipped = b_.CreateSelect(b_.CreateICmpSLT(within, outside), zero, held);
     within = b_.CreateNSWAdd(b_.CreateNSWAdd(row.lower, within), skipped);
     MapIndex(last, within);
   });
-  loop.Finish();
 }
 
 }  // namespace
@@ -282,7 +328,9 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   Histograms histograms(f, op);
   if (histograms.Pay(emitter.ConstantTotal())) {
     histograms.Describe(task);
-    return emitter.Emit(histograms);
+    std::optional<Chunks> reads;
+    if (histograms.HasAllWrites() && !f.draws()) reads = Chunks::OfReads(op);
+    return emitter.Emit(histograms, reads);
   }
   Chunks chunks(op);
   if (chunks.length() == 1 || !emitter.HasRoomFor(chunks.length())) return emitter.Emit();
