@@ -1,5 +1,6 @@
 """The lint of golden PTX (tests/golden/ptx_lint.py) finds what it is for: each golden text is free
 of faults, and has one when a fence is taken out, a barrier is guarded or an atomic gets an order.
+tests/golden/ptx.py takes each fence out of the runtime's own PTX.
 """
 
 import pathlib
@@ -119,6 +120,77 @@ def test_functions_with_a_fence_are_fences():
 """.splitlines()
     assert faults(lines) == []
     assert "no membar between" in faults([line for line in lines if "membar" not in line])[0]
+
+
+WAITING = """
+.func wait_for_blocks(
+)
+{
+    ld.volatile.u32 %r1, [%rd1+8];
+    membar.gl;
+    atom.add.u32 %r3, [%rd1], 1;
+    setp.eq.s32 %p2, %r3, %r5;
+    @%p2 bra $L__last;
+$L__wait:
+    nanosleep.u32 32;
+    ld.volatile.u32 %r7, [%rd1+8];
+    setp.eq.s32 %p4, %r7, %r1;
+    @%p4 bra $L__wait;
+    bra.uni $L__end;
+$L__last:
+    atom.exch.b32 %r8, [%rd1], 0;
+    membar.gl;
+    add.s32 %r9, %r1, 1;
+    st.volatile.u32 [%rd1+8], %r9;
+$L__end:
+    membar.gl;
+    ret;
+}
+"""
+MARKS = """
+.func clears(
+)
+{
+    ld.volatile.u32 %r1, [%rd1+16];
+    st.volatile.u64 [%rd1+192], %rd2;
+    membar.gl;
+    st.volatile.u32 [%rd1+16], 0;
+    ret;
+}
+.func looks(
+)
+{
+    ld.volatile.u32 %r1, [%rd3+16];
+    membar.gl;
+    ld.volatile.u64 %rd4, [%rd5+192];
+    ret;
+}
+"""
+HANDED_OVER = """
+.func clears_what_others_retired(
+)
+{
+    st.shared.u64 [%rd1], %rd2;
+    membar.gl;
+    bar.sync 0;
+    ld.shared.u64 %rd3, [%rd4];
+    add.s64 %rd5, %rd3, %rd6;
+    st.u64 [%rd5], %rd7;
+    membar.gl;
+    bar.sync 0;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("text", [WAITING, MARKS, HANDED_OVER])
+def test_each_fence_of_the_runtimes_patterns_is_needed(text):
+    lines = text.splitlines()
+    assert faults(lines) == []
+    fences = [number for number, line in enumerate(lines) if "membar" in line]
+    for number in fences:
+        assert len(faults(lines[:number] + lines[number + 1 :])) == 1, number
+    assert len(fences) >= 2
 
 
 def test_missing_functions_are_named():

@@ -3,9 +3,10 @@ that Kiln compiles for.
 
     ptx.py KILN_OPT RUNTIME_PTX [--update]
 
-Their PTX has no fault that ptx_lint.py knows, nvJitLink takes it, and what their tasks need of a
-device is what ptx_resources.txt states. --update rewrites that file; review the difference. Without
-a CUDA toolkit (KILN_CUDA_TOOLKIT, else /usr/local/cuda), only the PTX is looked at.
+Their PTX has no fault that ptx_lint.py knows, and that of the runtime has one without any of its
+membars. nvJitLink takes it, and what their tasks need of a device is what ptx_resources.txt states.
+--update rewrites that file; review the difference. Without a CUDA toolkit (KILN_CUDA_TOOLKIT, else
+/usr/local/cuda), only the PTX is looked at.
 """
 
 import concurrent.futures
@@ -51,6 +52,7 @@ def main(kiln_opt, runtime_ptx, *rest):
             faults += [f"{kernel}, sm_{level}: {fault}" for fault in ptx_lint.problems(text)]
     runtime = pathlib.Path(runtime_ptx).read_text()
     faults += [f"runtime: {fault}" for fault in ptx_lint.problems(runtime, is_runtime=True)]
+    faults += [f"runtime: {fault}" for fault in unmissed_fences(runtime)]
     print(f"{'FAILED' if faults else 'passed'} PTX of {len(ptx) + 1} files\n" + "\n".join(faults))
     if linker is None or not has_libdevice:
         print("no CUDA toolkit: no machine code")
@@ -71,6 +73,18 @@ def main(kiln_opt, runtime_ptx, *rest):
     print(f"{'FAILED' if wrong else 'passed'} machine code of {len(table)} tasks")
     print("\n".join(wrong) + ("\nptx.py --update rewrites ptx_resources.txt" if wrong else ""))
     return 1 if faults or wrong else 0
+
+
+def unmissed_fences(text):
+    """The membars of the runtime's PTX that ptx_lint.py would not miss."""
+    lines = text.splitlines()
+    fences = [number for number, line in enumerate(lines) if "membar" in line]
+    if not fences:
+        yield "it has no membar"
+    for number in fences:
+        without = "\n".join(lines[:number] + lines[number + 1 :])
+        if not ptx_lint.problems(without, is_runtime=True):
+            yield f"ptx_lint.py does not miss the membar of line {number + 1}"
 
 
 def _toolkit():

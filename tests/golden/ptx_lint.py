@@ -8,6 +8,12 @@ ordered     No atomic or fence has an order or a scope of its own (.acquire, .re
 published   On every path from a plain store to a volatile one (a flag) there is a membar. There is
             one directly before a lock is given back, one after it was taken, and one before a
             compare-and-exchange that publishes what volatile stores prepare.
+awaited     In a function that waits for a flag, there is a membar directly before the atomic by
+            which a thread arrives, before the store that ends the waits, and after a wait.
+looked at   A mark that is cleared comes behind a membar after the stores before. Who looks at the
+            mark and at what those wrote does so in this order, with a membar between.
+handed over What a thread finds through shared memory and writes to is behind a membar with a
+            barrier, and another membar with a barrier follows.
 converged   Threads come to barriers, votes and shuffles together: whether they do depends on no
             condition that may differ between threads, unless those that do not come to none later.
 complete    All functions that are called are defined.
@@ -35,9 +41,12 @@ def problems(text, is_runtime=False):
     found = []
     functions = list(_functions(text))
     fences = {name for name, body in functions if any("membar" in line for line in body)}
-    for name, body in functions:
-        blocks = _blocks(_with_fences(body, fences))
-        faults = [*_ordered(blocks), *_published(blocks), *_converged(blocks, is_runtime)]
+    graphs = {name: _blocks(_with_fences(body, fences)) for name, body in functions}
+    marks = {mark for blocks in graphs.values() for mark in _marks(blocks)}
+    for name, blocks in graphs.items():
+        faults = [*_ordered(blocks), *_published(blocks), *_awaited(blocks)]
+        faults += [*_looked_at(blocks, marks), *_handed_over(blocks)]
+        faults += _converged(blocks, is_runtime)
         found += [f"{name}: {fault}" for fault in faults]
     return found + _incomplete(text)
 
@@ -173,8 +182,7 @@ def _published(blocks):
 def _stored(one, before, above, constants, has_locks):
     """Faults of a volatile store. above: what comes before it in its block."""
     # A mark that something happened is looked at first, and leads nowhere.
-    looks = [a for a in above + before if a.opcode.startswith("ld.volatile")]
-    if any(_address(a) == _address(one) for a in looks):
+    if _is_mark(one, above + before):
         return
     accesses = [a for a in before if _is_access(a)]
     plain = [a for a in accesses if a.opcode.startswith("st.") and not _is_volatile_store(a)]
@@ -187,6 +195,153 @@ def _stored(one, before, above, constants, has_locks):
 
 def _is_volatile_store(one):
     return one.opcode.startswith("st.volatile")
+
+
+def _is_mark(one, before):
+    """Whether a volatile store is to a word that was looked at."""
+    looks = [a for a in before if a.opcode.startswith("ld.volatile")]
+    return any(_address(a) == _address(one) for a in looks)
+
+
+def _waits(blocks):
+    """The loops that wait for a flag alone, and take no lock: sets of blocks."""
+    for number, block in enumerate(blocks):
+        if not any(one.opcode.startswith("nanosleep") for one in block.instructions):
+            continue
+        ahead = _reachable(blocks, number)
+        loop = {n for n in ahead if number in _reachable(blocks, n)}
+        if not any(".cas" in one.opcode for n in loop for one in blocks[n].instructions):
+            yield loop
+
+
+def _awaited(blocks):
+    for loop in _waits(blocks):
+        inside = [one for n in loop for one in blocks[n].instructions]
+        flags = {_address(one) for one in inside if one.opcode.startswith("ld.volatile")}
+        for target in {t for n in loop for t in blocks[n].targets} - loop:
+            if not _begins_with_membar(blocks, target):
+                yield f"no membar after a wait: {inside[0].line}"
+        for number, block in enumerate(blocks):
+            arrives = not loop.isdisjoint(_reachable(blocks, number))
+            for index, one in enumerate(block.instructions):
+                is_end = _is_volatile_store(one) and _address(one) in flags
+                if not is_end and not (arrives and one.opcode.startswith("atom")):
+                    continue
+                if any(_is_access(a) for a in _before(blocks, number, index)):
+                    yield f"no membar before {one.line}, for which threads wait"
+
+
+def _place(one):
+    """The width and offset of an access, which tell members of a struct apart."""
+    offset = re.search(r"\+(\d+)\]", one.operands)
+    return one.opcode.rpartition(".")[2], int(offset[1]) if offset else 0
+
+
+def _clears(blocks):
+    """Volatile stores of zero to marks: their block, index in it, and the store."""
+    constants = _constants(blocks)
+    for number, block in enumerate(blocks):
+        for index, one in enumerate(block.instructions):
+            value = one.operands.rpartition(", ")[2]
+            if _is_volatile_store(one) and constants.get(value, value) == "0":
+                if _is_mark(one, [*block.instructions[:index], *_behind(blocks, number)]):
+                    yield number, index, one
+
+
+def _behind(blocks, number):
+    """The instructions of the blocks that lead directly to a block."""
+    for block in blocks:
+        if number in block.targets:
+            yield from block.instructions
+
+
+def _marks(blocks):
+    """The places of marks that are cleared, each with that of what was written before."""
+    for number, index, one in _clears(blocks):
+        for other in blocks[number].instructions[:index]:
+            if _is_volatile_store(other):
+                yield _place(one), _place(other)
+
+
+def _looked_at(blocks, marks):
+    for number, index, one in _clears(blocks):
+        for other in _before(blocks, number, index):
+            if _is_volatile_store(other) and _address(other) != _address(one):
+                yield f"no membar between {other.line} and {one.line}"
+                break
+    for number, block in enumerate(blocks):
+        for index, one in enumerate(block.instructions):
+            first = {mark for mark, written in marks if written == _place(one)}
+            if not one.opcode.startswith("ld.volatile") or not first:
+                continue
+            for other in _before(blocks, number, index):
+                if other.opcode.startswith("ld.volatile") and _place(other) in first:
+                    yield f"no membar between {other.line} and {one.line}"
+                    break
+
+
+def _found_in_shared(blocks):
+    """The registers with addresses that were in shared memory, or with a sum of one."""
+    found, grows = set(), True
+    while grows:
+        grows = False
+        for one in (one for block in blocks for one in block.instructions):
+            target, _, sources = one.operands.partition(", ")
+            is_sum = one.opcode.startswith("add") and not found.isdisjoint(sources.split(", "))
+            if (one.opcode == "ld.shared.u64" or is_sum) and target not in found:
+                found.add(target)
+                grows = True
+    return found
+
+
+def _handed_over(blocks):
+    found = _found_in_shared(blocks)
+    for number, block in enumerate(blocks):
+        for index, one in enumerate(block.instructions):
+            if not one.opcode.startswith("st.u") or _address(one).partition("+")[0] not in found:
+                continue
+            barriers = {
+                *_barriers_before(blocks, number, index),
+                *_barriers_after(blocks, number, index),
+            }
+            for barrier in barriers:
+                before = _before(blocks, *barrier)
+                if any(_is_access(a) or a.opcode.startswith("st.shared") for a in before):
+                    yield f"no membar at a barrier beside {one.line}"
+
+
+def _barriers_before(blocks, number, index):
+    """The last barriers, as (block, index), on the ways to an instruction."""
+    seen, pending = set(), [(number, index)]
+    while pending:
+        number, index = pending.pop()
+        barriers = [i for i in _barriers(blocks[number]) if i < index]
+        if barriers:
+            yield number, barriers[-1]
+            continue
+        for source, block in enumerate(blocks):
+            if number in block.targets and source not in seen:
+                seen.add(source)
+                pending.append((source, len(block.instructions)))
+
+
+def _barriers_after(blocks, number, index):
+    """The first ones on the ways from it."""
+    seen, pending = set(), [(number, index)]
+    while pending:
+        number, index = pending.pop()
+        barriers = [i for i in _barriers(blocks[number]) if i > index]
+        if barriers:
+            yield number, barriers[0]
+            continue
+        for target in blocks[number].targets:
+            if target not in seen:
+                seen.add(target)
+                pending.append((target, -1))
+
+
+def _barriers(block):
+    return [i for i, one in enumerate(block.instructions) if one.opcode.startswith("bar.")]
 
 
 def _begins_with_membar(blocks, number):
