@@ -222,7 +222,7 @@ KILN_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
 KILN_CALL cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   KILN_BEGIN("cuDeviceGetAttribute", kInit);
   if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
-  *value = Attribute(static_cast<int>(attribute), call.state.settings.arch);
+  *value = Attribute(static_cast<int>(attribute), call.state.ArchOf(device));
   return CUDA_SUCCESS;
 }
 
@@ -293,7 +293,7 @@ KILN_CALL cuCtxGetDevice(CUdevice* device) {
 
 KILN_CALL cuCtxSynchronize() {
   KILN_BEGIN("cuCtxSynchronize");
-  call.state.RunAll();
+  call.state.streams.RunAllOf(DriverCall::context());
   return call.Finish();
 }
 
@@ -507,7 +507,7 @@ KILN_CALL cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunct
       break;
     case 5:
     case 6:
-      *value = call.state.settings.arch;
+      *value = call.state.ArchOf(function->module->context->device);
       break;
     case 8:
       *value = function->most_dynamic_shared;
@@ -553,8 +553,8 @@ KILN_CALL cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsign
 
 KILN_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
   KILN_BEGIN("cuStreamCreate");
-  Stream* made = call.state.streams.Create(flags == 1 ? Stream::kNonBlocking : Stream::kBlocking);
-  made->owner = DriverCall::context();
+  Stream* made = call.state.streams.Create(flags == 1 ? Stream::kNonBlocking : Stream::kBlocking,
+                                           DriverCall::context());
   *stream = reinterpret_cast<CUstream>(made);
   return CUDA_SUCCESS;
 }
@@ -581,7 +581,7 @@ KILN_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
   KILN_BEGIN("cuStreamGetCtx");
   Stream* known = call.state.StreamOf(stream);
   if (known == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  *context = known->owner == nullptr ? DriverCall::context() : static_cast<CUcontext>(known->owner);
+  *context = static_cast<CUcontext>(const_cast<void*>(known->owner));
   return CUDA_SUCCESS;
 }
 
@@ -616,7 +616,7 @@ KILN_CALL cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 
 KILN_CALL cuEventCreate(CUevent* event, unsigned) {
   KILN_BEGIN("cuEventCreate");
-  *event = new CUevent_st;
+  *event = new CUevent_st{DriverCall::context(), nullptr};
   call.state.events.insert(*event);
   return CUDA_SUCCESS;
 }
@@ -632,6 +632,7 @@ KILN_CALL cuEventRecord(CUevent event, CUstream stream) {
   KILN_BEGIN("cuEventRecord");
   Stream* known = call.state.StreamOf(stream);
   if (known == nullptr || call.state.events.count(event) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  if (known->owner != event->context) return CUDA_ERROR_INVALID_HANDLE;
   const std::shared_ptr<double> time = event->time;
   event->recorded = call.state.streams.Add(known, [=] { *time = NowInMilliseconds(); });
   return CUDA_SUCCESS;

@@ -25,7 +25,7 @@ DriverCall::DriverCall(const char* name, Needs needs)
 
 CUresult Enqueue(DriverCall& call, CUstream handle, std::function<void()> work, bool wait) {
   Stream* stream = call.state.StreamOf(handle);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream == nullptr || stream->owner != DriverCall::context()) return CUDA_ERROR_INVALID_HANDLE;
   const Done done = call.state.streams.Add(stream, std::move(work));
   if (wait) call.state.streams.RunUntil(done);
   return call.Finish();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tests/support/fake_cuda/driver_call.h"
 #include "tests/support/fake_cuda/ptx_executor.h"
 #include "tests/support/fake_cuda/ptx_parser.h"
 #include "tests/support/fake_cuda/ptx_translator.h"
@@ -74,7 +75,10 @@ Settings Settings::Parse(const char* text) {
     } else if (name == "driver") {
       settings.driver = std::atoi(value.c_str());
     } else if (name == "arch") {
-      settings.arch = std::atoi(value.c_str());
+      settings.archs.clear();
+      for (const char* at = value.c_str(); *at != '\0'; at += *at == ',') {
+        settings.archs.push_back(static_cast<int>(std::strtol(at, const_cast<char**>(&at), 10)));
+      }
     } else if (name == "log") {
       settings.log = value;
     } else if (!name.empty()) {
@@ -95,6 +99,11 @@ int PtxVersionOf(const char* image) {
   if (found != nullptr)
     std::sscanf(found, ".version %d.%d", &major, &minor);  // NOLINT(cert-err34-c)
   return major * 10 + minor;
+}
+
+int PtxTargetOf(const char* image) {
+  const char* found = std::strstr(image, ".target sm_");
+  return found == nullptr ? 0 : std::atoi(found + std::strlen(".target sm_"));
 }
 
 // The devices that CUDA_VISIBLE_DEVICES lists, up to the first that there is not; null: all.
@@ -122,7 +131,6 @@ DriverState::DriverState()
     : settings(Settings::Parse(std::getenv("KILN_FAKE_CUDA"))),
       memory(settings.memory),
       streams(settings.seed) {
-  per_thread_ = streams.Create(Stream::kBlocking);
   visible = VisibleDevices(std::getenv("CUDA_VISIBLE_DEVICES"), settings.devices);
   for (size_t n = 0; n < visible.size(); ++n) {
     contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{static_cast<int>(n)}));
@@ -150,12 +158,19 @@ uint64_t DriverState::Allocate(uint64_t bytes, CUcontext context) {
   return memory.Allocate(bytes, context);
 }
 
+int DriverState::ArchOf(CUdevice device) const {
+  const auto number = static_cast<size_t>(visible[device]);
+  return settings.archs[std::min(number, settings.archs.size() - 1)];
+}
+
 void DriverState::RunAll() { streams.RunAll(); }
 
 Stream* DriverState::StreamOf(CUstream handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
-  if (number < 2) return streams.legacy();
-  if (number == 2) return per_thread_;
+  const CUcontext context = DriverCall::context();
+  if (number < 2) return streams.Default(Stream::kLegacy, context);
+  // All threads share one.
+  if (number == 2) return streams.Default(Stream::kPerThread, context);
   auto* stream = reinterpret_cast<Stream*>(handle);
   return streams.Exists(stream) ? stream : nullptr;
 }
@@ -164,6 +179,11 @@ CUresult DriverState::Load(const char* image, CUcontext context, CUmodule* modul
   if (IsBinary(image)) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (++modules_ >= settings.fail_image && settings.fail_image > 0) return CUDA_ERROR_INVALID_IMAGE;
   if (NewestPtx(settings.driver) < PtxVersionOf(image)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  if (ArchOf(context->device) < PtxTargetOf(image)) {
+    std::fprintf(stderr, "fake CUDA: PTX for sm_%d on a device of sm_%d\n", PtxTargetOf(image),
+                 ArchOf(context->device));
+    return CUDA_ERROR_INVALID_PTX;
+  }
   auto loaded = std::make_unique<CUmod_st>();
   loaded->context = context;
   loaded->program.number = modules_;

@@ -16,10 +16,9 @@
 //   devices=N         devices (1)
 //   driver=N          the version that cuDriverGetVersion gives (13000): an older one refuses newer
 //                     PTX
-//   arch=N            the devices' compute capability (90)
+//   arch=N,...        the devices' compute capabilities (90); the last one is that of all others
 //   log=PATH          appends the name of each call to the file, one a line
-// CUDA_VISIBLE_DEVICES chooses among the devices, as for NVIDIA's driver. They share one memory and
-// one legacy default stream.
+// CUDA_VISIBLE_DEVICES chooses among the devices, as for NVIDIA's driver. They share one memory.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_STATE_H_
 
@@ -52,6 +51,7 @@ struct CUmod_st {
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUevent_st {
+  CUcontext context;
   kiln::fake_cuda::Done recorded;  // null: never
   // In ms, when it was reached. Work that waits to note it may outlive the event.
   std::shared_ptr<double> time = std::make_shared<double>(0);
@@ -72,7 +72,8 @@ struct Settings {
   std::string fail_launch;
   bool no_kernels = false, no_device = false;
   int devices = 1;
-  int driver = 13000, arch = 90;
+  int driver = 13000;
+  std::vector<int> archs = {90};
   std::string log;
 
   static Settings Parse(const char* text);  // null: none
@@ -87,7 +88,9 @@ class DriverState {
   // Reports the fault, if there was one, and makes the context's error of it.
   void Run(CUfunction function, const uint32_t blocks[3], const uint32_t threads[3],
            uint64_t dynamic_shared, bool cooperative, std::vector<uint8_t> parameters);
-  // The stream of a handle (0, 1 and 2 are default streams), or nullptr.
+  // The compute capability of a device.
+  int ArchOf(CUdevice device) const;
+  // The stream of a handle (0, 1 and 2 are the current context's default streams), or nullptr.
   Stream* StreamOf(CUstream handle);
   uint64_t Allocate(uint64_t bytes, CUcontext context);
   void RunAll();
@@ -116,7 +119,6 @@ class DriverState {
 
   int64_t allocations_ = 0, modules_ = 0;
   uint64_t launches_ = 0;
-  Stream* per_thread_ = nullptr;
   std::FILE *log_ = nullptr, *reports_ = nullptr;
 };
 

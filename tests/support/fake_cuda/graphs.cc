@@ -33,6 +33,7 @@ struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
 struct CUgraphExec_st {
+  CUcontext context;
   uint64_t graph;  // the number of what it was made of
   std::shared_ptr<const Works> works;
   kiln::fake_cuda::Done last;  // of its launches
@@ -188,7 +189,8 @@ KILN_CALL cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned
   KILN_BEGIN("cuGraphInstantiateWithFlags");
   if (exec == nullptr || call.state.graphs.count(graph) == 0) return CUDA_ERROR_INVALID_VALUE;
   if (flags != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  *exec = new CUgraphExec_st{graph->number, std::make_shared<const Works>(graph->works), nullptr};
+  *exec = new CUgraphExec_st{DriverCall::context(), graph->number,
+                             std::make_shared<const Works>(graph->works), nullptr};
   call.state.execs.insert(*exec);
   return CUDA_SUCCESS;
 }
@@ -225,7 +227,7 @@ KILN_CALL cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   KILN_BEGIN("cuGraphLaunch");
   if (call.state.execs.count(exec) == 0) return CUDA_ERROR_INVALID_VALUE;
   Stream* stream = call.state.StreamOf(handle);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream == nullptr || stream->owner != exec->context) return CUDA_ERROR_INVALID_HANDLE;
   const uint32_t seed = call.state.settings.seed + static_cast<uint32_t>(++launches) * 2654435761u;
   exec->last = call.state.streams.Add(
       stream, [state = &call.state, works = exec->works, seed] { Run(state, *works, seed); },

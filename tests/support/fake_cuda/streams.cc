@@ -10,12 +10,20 @@ constexpr size_t kLongQueue = 1024;
 
 }  // namespace
 
-Streams::Streams(uint32_t seed) : random_(seed) { Create(Stream::kLegacy); }
+Streams::Streams(uint32_t seed) : random_(seed) {}
 
-Stream* Streams::Create(Stream::Kind kind) {
+Stream* Streams::Create(Stream::Kind kind, const void* owner) {
   streams_.push_back(std::make_unique<Stream>());
   streams_.back()->kind = kind;
+  streams_.back()->owner = owner;
   return streams_.back().get();
+}
+
+Stream* Streams::Default(Stream::Kind kind, const void* owner) {
+  for (const auto& stream : streams_) {
+    if (stream->kind == kind && stream->owner == owner) return stream.get();
+  }
+  return Create(kind, owner);
 }
 
 void Streams::Destroy(Stream* stream) {
@@ -44,7 +52,8 @@ bool Streams::CanRun(const Stream& stream) const {
   if (work.after != nullptr && !*work.after) return false;
   if (stream.kind == Stream::kNonBlocking) return true;
   for (const auto& other : streams_) {
-    if (other.get() == &stream || other->kind == Stream::kNonBlocking || other->queue.empty()) {
+    if (other.get() == &stream || other->owner != stream.owner ||
+        other->kind == Stream::kNonBlocking || other->queue.empty()) {
       continue;
     }
     const bool ordered = stream.kind == Stream::kLegacy || other->kind == Stream::kLegacy;
@@ -79,6 +88,12 @@ void Streams::RunUntilEmpty(Stream* stream) {
 
 void Streams::RunAll() {
   while (RunOne()) {
+  }
+}
+
+void Streams::RunAllOf(const void* owner) {
+  for (const auto& stream : streams_) {
+    if (stream->owner == owner) RunUntilEmpty(stream.get());
   }
 }
 

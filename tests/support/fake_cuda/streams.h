@@ -1,6 +1,7 @@
 // Streams of the fake device. Work waits in queues until a call synchronises, and then runs in an
-// order that the seed chooses among those that streams, events and the legacy default stream allow.
-// So a program that reads a result too early reads it before the work ran, every time.
+// order that the seed chooses among those that streams, events and the legacy default streams
+// allow, of which each context has one. So a program that reads a result too early reads it before
+// the work ran, every time.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_STREAMS_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_STREAMS_H_
 
@@ -17,7 +18,7 @@ namespace kiln::fake_cuda {
 using Done = std::shared_ptr<bool>;
 
 struct Stream {
-  enum Kind { kLegacy, kBlocking, kNonBlocking };
+  enum Kind { kLegacy, kPerThread, kBlocking, kNonBlocking };
   struct Work {
     uint64_t number;  // in the order of calls
     std::function<void()> run;
@@ -26,7 +27,7 @@ struct Stream {
   };
   Kind kind;
   std::deque<Work> queue;
-  void* owner = nullptr;  // whoever made it: the driver's context
+  const void* owner;  // the driver's context
 };
 
 // Not thread-safe.
@@ -34,23 +35,25 @@ class Streams {
  public:
   explicit Streams(uint32_t seed);
 
-  Stream* Create(Stream::Kind kind);
+  Stream* Create(Stream::Kind kind, const void* owner);
+  // The first of its kind and owner.
+  Stream* Default(Stream::Kind kind, const void* owner);
   void Destroy(Stream* stream);  // after its work
   bool Exists(const Stream* stream) const;
-  Stream* legacy() { return streams_.front().get(); }
 
   // Returns what tells when the work has run. Long queues run in part, as a device would.
   Done Add(Stream* stream, std::function<void()> work, Done after = nullptr);
   void RunUntil(const Done& done);
   void RunUntilEmpty(Stream* stream);
   void RunAll();
+  void RunAllOf(const void* owner);
   bool RunOne();  // false: nothing waits
   void Clear();   // after an error that ends the context
 
  private:
   bool CanRun(const Stream& stream) const;
 
-  std::vector<std::unique_ptr<Stream>> streams_;  // the legacy default stream first
+  std::vector<std::unique_ptr<Stream>> streams_;
   uint64_t next_ = 0;
   std::minstd_rand random_;
 };
