@@ -45,10 +45,17 @@ absl::Status CheckCudaDevice() {
   return ToStatus(CudaDevice::IsThere());
 }
 
+int32_t CountCudaDevices() {
+  ChooseCudaDriver();
+  return CudaDevice::Count();
+}
+
 absl::StatusOr<Device*> UseCudaDevice(int32_t number) {
   ChooseCudaDriver();
-  return Found(CudaDevice::Get(number));
+  return Found(CudaDevice::Use(number));
 }
+
+Device* CudaDeviceInUse() { return CudaDevice::InUse(); }
 
 uint64_t AbiFor(Target::Device kind) {
   return kind == Target::Device::kCuda ? kCudaAbi : RuntimeAbi();

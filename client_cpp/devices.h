@@ -10,9 +10,9 @@
 
 namespace kiln {
 
-// The device that runs code of this kind: the CPU, or the process's CUDA device, which is the first
-// one unless UseCudaDevice has chosen another. FailedPrecondition says why there is no CUDA device;
-// the first call for one takes some 0.3 s. Thread-safe.
+// The device that runs code of this kind: the CPU, or the CUDA device in use: the first one, unless
+// UseCudaDevice has chosen another. FailedPrecondition says why there is no CUDA device; the first
+// call for one takes some 0.3 s. Thread-safe.
 //
 // KILN_CUDA_DRIVER names another driver than the system's: a path, or "emulator", which is built by
 // `./kiln build emulator`.
@@ -25,10 +25,16 @@ absl::Status CheckCudaDevice();
 // Has the process use the driver of KILN_CUDA_DRIVER, as the two functions do.
 void ChooseCudaDriver();
 
-// Makes the CUDA device of this number the process's. CUDA_VISIBLE_DEVICES orders the devices, as
-// for all CUDA programs. FailedPrecondition if there is no such device, or the process has used
-// another one. Thread-safe.
+// How many CUDA devices the machine's driver lists; 0 without one. Starts none. Thread-safe.
+int32_t CountCudaDevices();
+
+// Makes the CUDA device of this number the one in use. CUDA_VISIBLE_DEVICES orders the devices, as
+// for all CUDA programs. What was made on another device stays there, and can be used as before.
+// FailedPrecondition if there is no such device. Thread-safe.
 absl::StatusOr<Device*> UseCudaDevice(int32_t number);
+
+// The CUDA device in use; null: there was none yet. Thread-safe.
+Device* CudaDeviceInUse();
 
 // The digest that Target.runtime_abi states of code of this kind.
 uint64_t AbiFor(Target::Device kind);

@@ -84,7 +84,7 @@ absl::StatusOr<EntryView> Checked(const Mapping& mapping, const Key& key, const 
 
 }  // namespace
 
-absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key) const {
+absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key, Device* cuda) const {
   absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
   const Mapping& mapping = *found;
@@ -99,26 +99,27 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key) const {
     if (!trusted.ok()) return absl::NotFoundError(trusted.message());
   }
   // If others can write to the file, load the checked copy: the file may have changed since.
-  auto loaded =
-      mapping.foreign() ? LoadBytes(*entry) : LoadFile(home_.EntryPath(PlaceOf(key)), *entry);
+  auto loaded = mapping.foreign() ? LoadBytes(*entry, cuda)
+                                  : LoadFile(home_.EntryPath(PlaceOf(key)), *entry, cuda);
   // The loader cannot map the file, for example on a file system mounted noexec.
-  if (absl::IsUnavailable(loaded.status())) loaded = LoadBytes(*entry);
+  if (absl::IsUnavailable(loaded.status())) loaded = LoadBytes(*entry, cuda);
   // The entry is whole but unusable here; compiling again is always correct.
   if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());
   NoteHit(key);
   return loaded;
 }
 
-absl::StatusOr<LoadedArtifact> DiskTier::LoadSent(absl::string_view bytes,
-                                                  const EntryView& entry) const {
+absl::StatusOr<LoadedArtifact> DiskTier::LoadSent(absl::string_view bytes, const EntryView& entry,
+                                                  Device* cuda) const {
   // The comparison replaces the check of the file: its bytes were checked where they came from.
   const absl::StatusOr<Mapping> file = Mapping::Of(home_, PlaceOf(entry.key), mode_.foreign);
   // The file's pages are shared with other processes; memory of our own is not.
   if (file.ok() && !file->foreign() && file->bytes() == bytes) {
-    absl::StatusOr<LoadedArtifact> loaded = LoadFile(home_.EntryPath(PlaceOf(entry.key)), entry);
+    absl::StatusOr<LoadedArtifact> loaded =
+        LoadFile(home_.EntryPath(PlaceOf(entry.key)), entry, cuda);
     if (!absl::IsUnavailable(loaded.status())) return loaded;
   }
-  return LoadBytes(entry);
+  return LoadBytes(entry, cuda);
 }
 
 absl::StatusOr<proto::ArtifactInfo> DiskTier::Check(const Key& key) const {

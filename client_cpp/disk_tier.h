@@ -29,13 +29,15 @@ class DiskTier {
       : home_(std::move(home)), trust_(trust), mode_(mode) {}
 
   // The kernel of `key`. Checks its entry in full, and its signature if one is needed; NotFound
-  // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log.
-  absl::StatusOr<LoadedArtifact> Load(const Key& key) const;
+  // otherwise. Deletes an own entry that is damaged. Records a hit in the hit log. `cuda`, here and
+  // below: as for LoadBytes.
+  absl::StatusOr<LoadedArtifact> Load(const Key& key, Device* cuda) const;
 
   // The kernel of an entry that the daemon or a worker sent, and may have written: from its file if
   // that holds the same bytes, so that all processes share the pages, else from a private copy.
   // `entry` is `bytes` decoded. Records no hit.
-  absl::StatusOr<LoadedArtifact> LoadSent(absl::string_view bytes, const EntryView& entry) const;
+  absl::StatusOr<LoadedArtifact> LoadSent(absl::string_view bytes, const EntryView& entry,
+                                          Device* cuda) const;
 
   // Records, for the daemon's counters, that a compilation ran without it.
   void NoteFallback() const { Log(FallbackMark()); }

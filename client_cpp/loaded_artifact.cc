@@ -87,8 +87,10 @@ absl::Status CheckIsLoadable(const EntryView& entry) {
                    "': its code is an object to be linked into a module, which cannot be run"));
 }
 
-absl::StatusOr<Device*> DeviceOf(const EntryView& entry) {
-  return DeviceFor(TargetOf(entry.info.target()).device());
+absl::StatusOr<Device*> DeviceOf(const EntryView& entry, Device* cuda) {
+  const Target::Device kind = TargetOf(entry.info.target()).device();
+  if (kind == Target::Device::kCuda && cuda != nullptr) return cuda;
+  return DeviceFor(kind);
 }
 
 absl::StatusOr<LoadedArtifact> WithInfo(Result<std::shared_ptr<const LoadedKernel>> kernel,
@@ -126,19 +128,22 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info) {
   return kernel;
 }
 
-absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry) {
+absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry,
+                                        Device* cuda) {
   RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
   // Only the system's loader takes code from files.
-  if (TargetOf(entry.info.target()).device() != Target::Device::kCpu) return LoadBytes(entry);
+  if (TargetOf(entry.info.target()).device() != Target::Device::kCpu) {
+    return LoadBytes(entry, cuda);
+  }
   return WithInfo(LoadedKernel::FromFile(path, KernelInfoOf(entry.info)), entry);
 }
 
-absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry) {
+absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry, Device* cuda) {
   RETURN_IF_ERROR(CheckIsLoadable(entry));
   SetTapeLimit();
   const std::string_view payload(entry.payload.data(), entry.payload.size());
-  ASSIGN_OR_RETURN(Device* const device, DeviceOf(entry));
+  ASSIGN_OR_RETURN(Device* const device, DeviceOf(entry, cuda));
   return WithInfo(device->LoadBytes(payload, KernelInfoOf(entry.info), TemporaryDirectories()),
                   entry);
 }

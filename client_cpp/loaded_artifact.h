@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/artifact/entry.h"
 #include "kiln/proto/artifact.pb.h"
+#include "runtime/device.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -22,9 +23,11 @@ KernelInfo KernelInfoOf(const proto::ArtifactInfo& info);
 
 // Load the code of a checked entry: from the file `path` that holds the entry, or from its bytes.
 // Errors are those of LoadedKernel::FromFile and FromBytes, and InvalidArgument for the objects of
-// modules (ArtifactInfo.relocatable).
-absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry);
-absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry);
+// modules (ArtifactInfo.relocatable). `cuda`: the device that code for CUDA is loaded on; null: the
+// one in use.
+absl::StatusOr<LoadedArtifact> LoadFile(const std::string& path, const EntryView& entry,
+                                        Device* cuda);
+absl::StatusOr<LoadedArtifact> LoadBytes(const EntryView& entry, Device* cuda);
 
 }  // namespace kiln
 

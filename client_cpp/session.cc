@@ -127,6 +127,10 @@ absl::StatusOr<uint32_t> WantedGlibc() {
       absl::StrCat("KILN_GLIBC=", given, ": expected a version such as 2.31"));
 }
 
+// A kernel in the process's own table. Code for CUDA is loaded for one of the devices; null: code
+// for CPUs.
+using Slot = std::pair<Key, const Device*>;
+
 // The state that does not survive a fork; a child starts with a new one.
 struct State {
   State(const Home& home, const SessionOptions& options)
@@ -139,7 +143,7 @@ struct State {
   DaemonClient daemon;
   PrivateWorker worker;
   Mutex mutex;
-  absl::flat_hash_map<Key, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<Slot, std::shared_ptr<Flight>> flights ABSL_GUARDED_BY(mutex);
   // Entries that Prefetch received and that are not used yet.
   absl::flat_hash_map<Key, proto::LookupReply::Result> prefetched ABSL_GUARDED_BY(mutex);
   SessionStats stats ABSL_GUARDED_BY(mutex);
@@ -200,7 +204,8 @@ class LocalSession : public Session {
     const proto::ReportOptions& report;
     CompilerIds compiler;  // empty if unknown
     Key key;
-    bool load = true;  // false: only make the entry
+    Device* cuda = nullptr;  // for LoadBytes
+    bool load = true;        // false: only make the entry
     proto::Priority priority = proto::PRIORITY_INTERACTIVE;
   };
 
@@ -210,9 +215,9 @@ class LocalSession : public Session {
   State& Current() const;
   CompilerIds CompilerId(State& state) const;
   static absl::StatusOr<CompileOutcome> Await(Flight& flight, absl::Time start);
-  absl::StatusOr<CompileOutcome> Shared(State& state, const Key& key, Obtainer obtain);
+  absl::StatusOr<CompileOutcome> Shared(State& state, const Slot& slot, Obtainer obtain);
   absl::StatusOr<CompileOutcome> Obtain(State& state, const Job& job);
-  absl::StatusOr<CompileOutcome> Find(State& state, const Key& key, bool ask);
+  absl::StatusOr<CompileOutcome> Find(State& state, const Key& key, bool ask, Device* cuda);
   absl::StatusOr<proto::LookupReply::Result> FindSent(State& state, const Key& key, bool ask);
   absl::StatusOr<EntryView> CheckSent(const std::string& bytes, const Key& key) const;
   absl::StatusOr<EntryOutcome> FindEntry(State& state, const Key& key);
@@ -310,8 +315,10 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
   FillTarget(unit, options_.glibc, &target);
   const std::string canonical = WithTarget(recorded, target, unit);
-  ASSIGN_OR_RETURN(CompileOutcome outcome,
-                   Get(state, {canonical, source_map, report, CompilerId(state), {}}, start));
+  Job job{canonical, source_map, report, CompilerId(state), {}};
+  // While the compiler works, the program may choose another. Without one, loading says why.
+  if (target.has_cuda()) job.cuda = DeviceFor(Target::Device::kCuda).value_or(nullptr);
+  ASSIGN_OR_RETURN(CompileOutcome outcome, Get(state, job, start));
   // A kernel with errors is not recorded: a warm-up could only fail on it again.
   if (outcome.kernel == nullptr || (manifest_ == nullptr && !options_.returns_recorded)) {
     return outcome;
@@ -331,7 +338,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Get(State& state, Job job, absl::Ti
   job.key = UnitKey(job.canonical, job.compiler);
   // Reports are this caller's, so such a compilation is shared with no other thread.
   if (!WantsReport(job.report)) {
-    return Shared(state, job.key, [&] { return Obtain(state, job); });
+    return Shared(state, {job.key, job.cuda}, [&] { return Obtain(state, job); });
   }
   ASSIGN_OR_RETURN(CompileOutcome outcome, Obtain(state, job));
   outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
@@ -353,16 +360,17 @@ absl::StatusOr<CompileOutcome> LocalSession::Await(Flight& flight, absl::Time st
 }
 
 // Makes one of several concurrent callers for a key obtain the entry, while the others wait.
-absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Key& key, Obtainer obtain) {
+absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Slot& slot,
+                                                    Obtainer obtain) {
   const absl::Time start = SteadyNow();
   bool leads = false;
   std::shared_ptr<Flight> flight;
   {
     MutexLock lock(&state.mutex);
-    std::shared_ptr<Flight>& slot = state.flights[key];
-    leads = slot == nullptr;
-    if (leads) slot = std::make_shared<Flight>();
-    flight = slot;
+    std::shared_ptr<Flight>& known = state.flights[slot];
+    leads = known == nullptr;
+    if (leads) known = std::make_shared<Flight>();
+    flight = known;
   }
   if (!leads) return Await(*flight, start);
   absl::StatusOr<CompileOutcome> outcome = obtain();
@@ -373,11 +381,11 @@ absl::StatusOr<CompileOutcome> LocalSession::Shared(State& state, const Key& key
   if (!outcome.ok() || outcome->kernel == nullptr) {
     MutexLock lock(&state.mutex);
     // Failures are not kept: the next call tries again, perhaps with a daemon.
-    state.flights.erase(key);
-  } else if (auto made = Key::FromHex(outcome->digest); made.ok() && *made != key) {
+    state.flights.erase(slot);
+  } else if (auto made = Key::FromHex(outcome->digest); made.ok() && *made != slot.first) {
     // Meanwhile the compiler's id became known or changed: the next key contains the new id.
     MutexLock lock(&state.mutex);
-    state.flights.emplace(*made, flight);
+    state.flights.emplace(Slot(*made, slot.second), flight);
   }
   MutexLock lock(&flight->mutex);
   flight->outcome = outcome;
@@ -393,7 +401,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Obtain(State& state, const Job& job
   // Without the compiler's id there is no key to look for. The reply will bring it.
   if (options_.use_cache && !job.compiler.empty() && !WantsReport(job.report)) {
     // Sends the whole unit only if no cache has the entry.
-    absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off());
+    absl::StatusOr<CompileOutcome> found = Find(state, job.key, /*ask=*/!off(), job.cuda);
     // Any other failure is a miss. Cancelled is the user's Ctrl-C, which must not start a
     // compilation.
     if (found.ok() || absl::IsCancelled(found.status())) return found;
@@ -407,16 +415,18 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Key& key) {
   State& state = Current();
   if (!options_.use_cache) return absl::NotFoundError("this session uses no cache");
   const absl::Time start = SteadyNow();
+  Device* const cuda = CudaDeviceInUse();
   std::shared_ptr<Flight> flight;
   {
     MutexLock lock(&state.mutex);
-    auto at = state.flights.find(key);
+    auto at = state.flights.find(Slot(key, nullptr));
+    if (at == state.flights.end()) at = state.flights.find(Slot(key, cuda));
     if (at != state.flights.end()) flight = at->second;
   }
   if (flight != nullptr) return Await(*flight, start);
   // Not published in the table until it is found: a compiling thread must not wait for a look-up
   // that may miss.
-  ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off()));
+  ASSIGN_OR_RETURN(CompileOutcome outcome, Find(state, key, /*ask=*/!off(), cuda));
   outcome.wait_seconds = absl::ToDoubleSeconds(SteadyNow() - start);
   Count(state, outcome);
   flight = std::make_shared<Flight>();
@@ -426,22 +436,23 @@ absl::StatusOr<CompileOutcome> LocalSession::Fetch(const Key& key) {
     flight->done = true;
   }
   MutexLock lock(&state.mutex);
-  state.flights.emplace(key, std::move(flight));
+  state.flights.emplace(Slot(key, outcome.kernel->device()), std::move(flight));
   return outcome;
 }
 
 // Finds an existing entry: on disk, among the prefetched or, if `ask`, at the daemon. NotFound for
 // any failure.
-absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, bool ask) {
+absl::StatusOr<CompileOutcome> LocalSession::Find(State& state, const Key& key, bool ask,
+                                                  Device* cuda) {
   CompileOutcome outcome;
   outcome.digest = key.Hex();
   outcome.tier = "disk";
-  auto loaded = disk_.Load(key);
+  auto loaded = disk_.Load(key, cuda);
   if (!loaded.ok()) {
     ASSIGN_OR_RETURN(const proto::LookupReply::Result result, FindSent(state, key, ask));
     ASSIGN_OR_RETURN(const EntryView entry, CheckSent(result.entry(), key));
     outcome.tier = result.tier();
-    loaded = disk_.LoadSent(result.entry(), entry);
+    loaded = disk_.LoadSent(result.entry(), entry, cuda);
   }
   if (!loaded.ok()) return absl::NotFoundError(loaded.status().message());
   outcome.kernel = std::move(loaded->kernel);
@@ -767,7 +778,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Take(State& state, const Job& job,
   }
   outcome.digest = entry->key.Hex();
   if (job.load) {
-    ASSIGN_OR_RETURN(LoadedArtifact loaded, disk_.LoadSent(reply.entry(), *entry));
+    ASSIGN_OR_RETURN(LoadedArtifact loaded, disk_.LoadSent(reply.entry(), *entry, job.cuda));
     outcome.kernel = std::move(loaded.kernel);
     outcome.info = std::move(loaded.info);
   }

@@ -167,7 +167,7 @@ TEST_F(SessionTest, LoadsTheReplysBytesIfTheFileHoldsOthers) {
   const EntryTrust trust(home);
   const DiskTier disk(home, &trust, {});
   const std::string bytes = EncodeEntry(key, ReadAll(SharedObject()), *first->info);
-  const auto sent = disk.LoadSent(bytes, *DecodeEntry(bytes));
+  const auto sent = disk.LoadSent(bytes, *DecodeEntry(bytes), /*cuda=*/nullptr);
   ASSERT_TRUE(sent.ok()) << sent.status();
   EXPECT_TRUE(Launcher(sent->kernel).Set(ParamId(0), 41).Run().ok());
 }

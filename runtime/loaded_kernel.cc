@@ -197,9 +197,11 @@ Loaded LoadedKernel::FromFunctions(std::shared_ptr<const void> owner, KernelInfo
   return Bind(std::move(owner), std::move(info), find);
 }
 
-std::shared_ptr<const LoadedKernel> LoadedKernel::OnDevice(std::unique_ptr<const DeviceCode> code,
+std::shared_ptr<const LoadedKernel> LoadedKernel::OnDevice(Device* device,
+                                                           std::unique_ptr<const DeviceCode> code,
                                                            KernelInfo info) {
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel(nullptr));
+  kernel->device_ = device;
   kernel->device_code_ = std::move(code);
   kernel->info_ = std::move(info);
   return kernel;

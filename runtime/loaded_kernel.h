@@ -20,6 +20,7 @@
 
 namespace kiln {
 
+class Device;
 class ElementList;
 class Executor;
 class LaunchGraph;
@@ -93,13 +94,16 @@ class LoadedKernel {
       std::shared_ptr<const void> owner, KernelInfo info,
       const std::function<void*(const std::string& symbol)>& find);
 
-  // Of another device.
-  static std::shared_ptr<const LoadedKernel> OnDevice(std::unique_ptr<const DeviceCode> code,
+  // Of another device than the CPU.
+  static std::shared_ptr<const LoadedKernel> OnDevice(Device* device,
+                                                      std::unique_ptr<const DeviceCode> code,
                                                       KernelInfo info);
 
   const KernelInfo& info() const { return info_; }
   // Whether launches are those of another device than the CPU: its addresses are not the host's.
   bool is_on_device() const { return device_code_ != nullptr; }
+  // That device; null: the CPU.
+  Device* device() const { return device_; }
 
   // Runs all tasks in order and returns when they are done. `arguments` has info().arguments.size()
   // slots, `results` info().results.size(). Returns false if a check failed (after calling the hook
@@ -207,7 +211,8 @@ class LoadedKernel {
   KernelInfo info_;
   std::vector<BoundTask> tasks_;
   std::shared_ptr<const void> owner_;              // keeps the code mapped
-  std::unique_ptr<const DeviceCode> device_code_;  // null: the CPU's
+  Device* device_ = nullptr;                       // null: the CPU
+  std::unique_ptr<const DeviceCode> device_code_;  // likewise
 };
 
 }  // namespace kiln

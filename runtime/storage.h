@@ -11,6 +11,8 @@
 
 namespace kiln {
 
+class Device;
+
 // What the host is about to do with memory of a device. kOverwrite writes every byte, so that no
 // byte has to come from the device first.
 enum class HostAccess : uint8_t { kRead, kWrite, kOverwrite };
@@ -29,6 +31,8 @@ class Buffer {
   uint8_t* host() const { return host_; }
   uint64_t size() const { return size_; }
   bool is_mirrored() const { return host_ != data_; }
+  // Whose memory it is; null: the host's.
+  virtual Device* device() const { return nullptr; }
 
   // Brings `bytes` at host() + `offset` up to date for the host. Requires: they are inside.
   // Thread-safe. Fails if the device does.

@@ -142,6 +142,7 @@ def _recorded():
 # Rows that no single-threaded program can trigger, and why.
 NEVER_SEEN = {
     "arguments_kernel_changed_while_was_compiled": "another thread changes an argument",
+    "array_on_other_device": "of CUDA: cuda_devices_test.py",
     "check_failed": "the text for checks without a specific one",
     "deactivate_all_of_open_builder": "said on standard error",
     "deactivate_all_of_root": "said on standard error",

@@ -310,6 +310,10 @@ class FieldStorage:
     bases: list[int]
     trees: list[Tree]  # the trees to which a descriptor in tree form refers by number
     alive: bool  # false once the memory is freed
+    cuda_device: int | None  # the number of the one that has the elements; None: the host has them
+    def release_to(self, stream: int) -> None:
+        """Later work in another library's stream waits for what that device was given before."""
+
     is_writable: bool  # otherwise kernels that write to it raise
     def destroy(self) -> None: ...
 
@@ -488,13 +492,17 @@ def synchronize() -> None: ...
 def release_to(stream: int) -> None:
     """Later work in another library's stream waits for what the device was given before."""
 
-def use_stream(stream: int) -> None:
-    """The thread's launches on the CUDA device go to this stream from now on; 0: the default one."""
+class StreamChoice:
+    """The thread's launches on the CUDA device go to this stream, 0: the default one, until `end`."""
+
+    def __init__(self, stream: int) -> None: ...
+    def end(self) -> None: ...
 
 def stream() -> int: ...  # that of the thread
 def wait_for(stream: int) -> None:
     """What the device is given later waits for the stream's work so far."""
 
+def count_cuda_devices() -> int: ...
 def use_device(kind: str, number: int = 0) -> str:
     """ "cpu" or "cuda", and which of the CUDA devices. Returns its target."""
 

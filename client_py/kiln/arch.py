@@ -45,6 +45,15 @@ class Cuda(Arch):
 
     __slots__ = ()
 
+    def device_count(self):
+        """The number of CUDA devices, among which `ti.init(arch=ti.cuda, cuda_device=...)` chooses;
+        0 without a driver. Starts none of them.
+
+            for number in range(ti.cuda.device_count()):
+                ti.init(arch=ti.cuda, cuda_device=number)
+        """
+        return _native.count_cuda_devices()
+
     def stream(self, stream):
         """A `with` block in which this thread launches kernels in a CUDA stream, instead of the
         legacy default stream.

@@ -44,15 +44,17 @@ def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
     if noted is not None:
         noted.append((kernel, args))
-    making = Making(kernel, args)
-    found = making.instance, making.bound
-    if not making.is_done or warm_records.is_checking():
-        with events.compiling(kernel.__name__):
-            making.build()
-            making.compile()
-        if found[0] is not None:
-            warm_records.compare(kernel, found, (making.instance, making.bound))
-    making.add()
+    while True:
+        making = Making(kernel, args)
+        found = making.instance, making.bound
+        if not making.is_done or warm_records.is_checking():
+            with events.compiling(kernel.__name__):
+                making.build()
+                making.compile()
+            if found[0] is not None:
+                warm_records.compare(kernel, found, (making.instance, making.bound))
+        if making.is_current:
+            return making.add()
 
 
 class Making:
@@ -72,6 +74,7 @@ class Making:
         for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):
             if parameter.kind is ScalarParameter and annotation_advice(value):
                 kernel._argument_error(position, value, False)
+        self._generation = runtime.generation
         self._kernel, self._args = kernel, args
         self._specs = [p.specialise(v) for p, v in zip(kernel._leaves, args)]
         _check_counts(kernel, self._specs)
@@ -83,6 +86,12 @@ class Making:
     def is_done(self):
         """Whether only `add` is left."""
         return self.instance is not None
+
+    @property
+    def is_current(self):
+        """Whether the instance is for the program as it is. Another thread's ti.init or ti.reset
+        makes it one for fields that are gone, other options, and perhaps another device."""
+        return self._generation == runtime.generation
 
     def build(self):
         """Runs the front end."""

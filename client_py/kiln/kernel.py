@@ -293,6 +293,15 @@ class Kernel(_native.KernelBase):
             position=position, kernel=self.__name__, name=self._leaves[position].name
         )
 
+    def _other_device_error(self, position, number, own):
+        """Raises the error for an array on CUDA device `number`; `own`: that of the kernel, or
+        -1."""
+        raise say.array_on_other_device(
+            name=self._leaves[position].name,
+            number=number,
+            own="the CPU" if own < 0 else f"device {own}",
+        )
+
     def _gradient_error(self, position, value, gradient):
         """Raises the error for an array whose gradient is missing or has another form."""
         name = self._leaves[position].name

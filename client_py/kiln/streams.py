@@ -10,20 +10,18 @@ class StreamScope:
 
     def __init__(self, stream):
         self._handle = _handle_of(stream)
-        self._before = []  # a scope may be entered again
+        self._choices = []  # a scope may be entered again
 
     def __enter__(self):
         check_python_scope("ti.cuda.stream")
         runtime.require_init("use a stream")
         if runtime.cfg.arch != runtime.cuda:
             raise say.stream_without_cuda()
-        before = _native.stream()
-        _native.use_stream(self._handle)
-        self._before.append(before)
+        self._choices.append(_native.StreamChoice(self._handle))
         return self
 
     def __exit__(self, kind, error, traceback):
-        _native.use_stream(self._before.pop())
+        self._choices.pop().end()
 
 
 def _handle_of(stream):

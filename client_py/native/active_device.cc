@@ -14,8 +14,20 @@ namespace py = pybind11;
 namespace {
 
 Device* active = &CpuDevice();
-Device* on_cuda = nullptr;  // the CUDA device, once there is one
 thread_local Device* of_scope = nullptr;
+
+// The stream that a thread chose, until `End`. The program may choose another device meanwhile.
+class StreamChoice {
+ public:
+  explicit StreamChoice(uint64_t stream) : device_(active), before_(active->stream()) {
+    RaiseIfError(ToStatus(device_->UseStream(stream)));
+  }
+  void End() const { RaiseIfError(ToStatus(device_->UseStream(before_))); }
+
+ private:
+  Device* device_;
+  uint64_t before_;
+};
 
 // "cpu" or "cuda", and which of the CUDA devices. Returns the target of its kernels' code. Raises
 // RuntimeError if there is no such device; the one before then stays.
@@ -25,7 +37,6 @@ std::string UseDevice(const std::string& kind, int32_t number) {
     return kind == "cuda" ? UseCudaDevice(number) : DeviceFor(Target::Device::kCpu);
   }();
   active = ValueOrRaise(std::move(found));
-  if (kind == "cuda") on_cuda = active;
   return active->target().text();
 }
 
@@ -43,6 +54,7 @@ void BindActiveDevice(py::module_& m) {
   m.def("use_device", &UseDevice, py::arg("kind"), py::arg("number") = 0);
   // "": kernels run on one.
   m.def("why_no_cuda_device", [] { return std::string(CheckCudaDevice().message()); });
+  m.def("count_cuda_devices", &CountCudaDevices);
   m.def("limit_blocks", [](uint32_t most) { active->LimitBlocks(most); });
   m.def("limit_stack", [](uint64_t bytes) { active->LimitStack(bytes); });
   m.def("device_memory_bytes", [] { return active->memory_bytes(); });
@@ -51,10 +63,9 @@ void BindActiveDevice(py::module_& m) {
         [](uint64_t stream) { RaiseIfError(ToStatus(ActiveDevice().ReleaseTo(stream))); });
   m.def("wait_for",
         [](uint64_t stream) { RaiseIfError(ToStatus(ActiveDevice().WaitFor(stream))); });
-  // Of the CUDA device that is in use or was: a program may end with the former within a scope.
-  m.def("use_stream", [](uint64_t stream) {
-    RaiseIfError(ToStatus((on_cuda != nullptr ? on_cuda : active)->UseStream(stream)));
-  });
+  py::class_<StreamChoice>(m, "StreamChoice")
+      .def(py::init<uint64_t>())
+      .def("end", &StreamChoice::End);
   m.def("stream", [] { return ActiveDevice().stream(); });
   m.def("synchronize", [] {
     const Result<> done = [] {

@@ -9,7 +9,9 @@
 namespace kiln {
 
 // The CPU, until the program chooses another one by ti.init; within an ActiveDeviceScope, the
-// scope's. Needs the GIL.
+// scope's. Needs the GIL. New memory is there. What exists has a device of its own, which another
+// one may have replaced since: ask the memory (Buffer::device) or the kernel
+// (LoadedKernel::device).
 Device& ActiveDevice();
 
 // Makes another device the calling thread's as long as it exists: that of a module, which need not

@@ -97,6 +97,7 @@ bool ViewArray(PyObject* object, ArrayView* view) {
     if ((array->flags & (kCContiguous | kAligned)) != (kCContiguous | kAligned)) return false;
     view->scalar = ScalarOfNumpy(*array->descriptor);
     view->data = array->data;
+    view->device = nullptr;
     view->extents = reinterpret_cast<const int64_t*>(array->dimensions);
     view->ndim = array->nd;
     view->element_axes = -1;
@@ -108,6 +109,7 @@ bool ViewArray(PyObject* object, ArrayView* view) {
   if (storage == nullptr || !storage->is_ndarray || !storage->memory->alive) return false;
   view->scalar = storage->access.scalar();
   view->data = reinterpret_cast<void*>(storage->bases[0]);
+  view->device = storage->device;
   view->extents = storage->full_shape.data();
   view->ndim = static_cast<int>(storage->full_shape.size());
   view->element_axes = storage->is_external ? -1 : static_cast<int>(storage->element_shape.size());

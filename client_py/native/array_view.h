@@ -10,8 +10,11 @@
 
 namespace kiln {
 
+class Device;
+
 struct ArrayView {
   void* data;
+  const Device* device;    // whose address that is; null: the host's
   const int64_t* extents;  // of all axes, including those of the elements
   int ndim;
   int element_axes;  // of an ndarray; -1: the parameter's annotation determines them

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "client_cpp/runtime_status.h"
-#include "client_py/native/active_device.h"
 #include "client_py/native/array_view.h"
 #include "client_py/native/device_arrays.h"
 #include "client_py/native/field_object.h"
@@ -75,7 +74,7 @@ void CapturedLaunches::Add(const py::object& kernel, const py::tuple& args) {
 // A device's graph has no launch whose outcome the host has to look at.
 void CapturedLaunches::Finish() {
   if (!on_device_ || checks_) return;
-  graph_ = ActiveDevice().MakeGraph();
+  graph_ = launches_.front().bound->instance->kernel()->device()->MakeGraph();
   if (graph_ == nullptr) return;
   for (const Launch& launch : launches_) {
     RaiseIfError(ToStatus(graph_->Add(launch.bound->instance->kernel(), launch.slots.data())));

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "client_cpp/runtime_status.h"
-#include "client_py/native/active_device.h"
 #include "client_py/native/bound_instance.h"
 #include "runtime/host_arrays.h"
 
@@ -19,6 +18,8 @@ void PointToCopies(const BoundInstance& bound, uint64_t* slots);
 
 class DeviceArrays {
  public:
+  // `device`: the kernel's.
+  explicit DeviceArrays(Device* device) : arrays_(device) {}
   // Hands over what the host has written to the instance's fields and to ndarrays among `args`.
   // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
   // overlap do so there, too. Needs the GIL, as all do.
@@ -27,7 +28,7 @@ class DeviceArrays {
   absl::Status CopyBack() { return ToStatus(arrays_.CopyBack()); }
 
  private:
-  HostArrays arrays_{&ActiveDevice()};
+  HostArrays arrays_;
 };
 
 }  // namespace kiln

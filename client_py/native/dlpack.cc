@@ -138,7 +138,7 @@ std::unique_ptr<Exported> Export(const FieldStorage& storage) {
     data = memory.buffer->data() + (data - memory.buffer->host());
   }
   tensor.data = data;
-  tensor.device = {on_device ? kCuda : kCpu, on_device ? ActiveDevice().number() : 0};
+  tensor.device = {on_device ? kCuda : kCpu, on_device ? memory.buffer->device()->number() : 0};
   tensor.ndim = static_cast<int32_t>(exported->shape.size());
   tensor.type = TypeOf(access.scalar());
   tensor.shape = exported->shape.data();

@@ -118,11 +118,13 @@ std::shared_ptr<FieldStorage> OfInterface(PyObject* value, PyObject* info, uint6
   const bool is_writable = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) == 0;
   if (given != nullptr) *stream = PyLong_AsUnsignedLongLong(given);
   if (PyErr_Occurred() != nullptr) return nullptr;
+  // Before the stream is used: both may be of another device.
+  auto storage = FromCudaArray(address, static_cast<int>(scalar), extents, is_writable,
+                               py::reinterpret_borrow<py::object>(value), /*element_axes=*/0,
+                               /*is_external=*/true);
   if (given != nullptr) RaiseIfError(ToStatus(ActiveDevice().WaitFor(*stream)));
   if (*stream == kDefaultStream) *stream = 0;
-  return FromCudaArray(address, static_cast<int>(scalar), extents, is_writable,
-                       py::reinterpret_borrow<py::object>(value), /*element_axes=*/0,
-                       /*is_external=*/true);
+  return storage;
 }
 
 // The stream that `__cuda_array_interface__` names, as that of CuPy's arrays; 0 if that is the
@@ -263,7 +265,7 @@ bool ExternalArrays::View(PyObject* const* args, Py_ssize_t count) {
 
 bool ExternalArrays::Release() {
   for (const uint64_t stream : streams_) {
-    const Result<> done = ActiveDevice().ReleaseTo(stream);
+    const Result<> done = device_->ReleaseTo(stream);
     if (done.ok()) continue;
     PyErr_SetString(PyExc_RuntimeError, done.error().text.c_str());
     return false;

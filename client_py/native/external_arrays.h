@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/device.h"
+
 namespace kiln {
 
 // Of one call. Needs the GIL.
 class ExternalArrays {
  public:
-  ExternalArrays() = default;
+  // `device`: that of the launch. It is the active one during View and ViewOne.
+  explicit ExternalArrays(Device* device) : device_(device) {}
   ~ExternalArrays();
   ExternalArrays(const ExternalArrays&) = delete;
   ExternalArrays& operator=(const ExternalArrays&) = delete;
@@ -38,6 +41,7 @@ class ExternalArrays {
 
   std::vector<PyObject*> args_;
   std::vector<PyObject*> views_;  // owned, among args_
+  Device* const device_;
   std::vector<uint64_t> streams_;
 };
 

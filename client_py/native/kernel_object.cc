@@ -168,7 +168,8 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
   }
   std::optional<DeviceArrays> arrays;
   if (bound->instance->kernel()->is_on_device()) {
-    const absl::Status prepared = arrays.emplace().Prepare(*bound, args, slots);
+    const absl::Status prepared =
+        arrays.emplace(bound->instance->kernel()->device()).Prepare(*bound, args, slots);
     if (!prepared.ok()) {
       PyErr_SetString(PyExc_RuntimeError, std::string(prepared.message()).c_str());
       return nullptr;
@@ -221,7 +222,7 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
 // instance, or to say what is wrong.
 PyObject* RunOnExternalArrays(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
   if (kernel->is_derivative || kernel->instances->empty()) return nullptr;
-  ExternalArrays arrays;
+  ExternalArrays arrays(&ActiveDevice());
   if (!arrays.View(args, count)) return nullptr;
   BoundInstance* bound = Find(kernel, arrays.args(), count);
   if (bound == nullptr) return nullptr;

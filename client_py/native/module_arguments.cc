@@ -9,6 +9,7 @@
 #include "client_py/native/field_object.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/storage_object.h"
+#include "runtime/cpu_device.h"
 
 namespace kiln {
 
@@ -86,7 +87,11 @@ py::object Interop(const char* name) { return py::module_::import("kiln.data.int
 }  // namespace
 
 ModuleArguments::ModuleArguments(Device* device, const char* kind, const char* name, size_t most)
-    : device_(device), kind_(kind), name_(name), args_(new Packed[most]) {}
+    : device_(device),
+      kind_(kind),
+      name_(name),
+      args_(new Packed[most]),
+      external_(device != nullptr ? device : &CpuDevice()) {}
 
 ModuleArguments::~ModuleArguments() = default;
 

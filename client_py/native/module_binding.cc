@@ -33,16 +33,20 @@ void Check(kiln_status status) {
   throw py::error_already_set();
 }
 
-// The context of all modules of this process that run on a device: "best", "cpu" or "cuda".
+// The context of all modules of this process that run on a device: "best", "cpu" or "cuda", which
+// is the CUDA device in use, if there is one.
 kiln_context* ContextOf(const std::string& device) {
-  static auto* const contexts = new std::map<std::string, kiln_context*>;
-  kiln_context*& context = (*contexts)[device];
+  static auto* const contexts = new std::map<std::pair<std::string, uint32_t>, kiln_context*>;
+  const Device* const in_use = CudaDeviceInUse();
+  const uint32_t number = in_use == nullptr ? 0 : 1 + static_cast<uint32_t>(in_use->number());
+  kiln_context*& context = (*contexts)[{device, number}];
   if (context != nullptr) return context;
   const std::map<std::string, uint32_t> kinds = {
       {"best", KILN_DEVICE_BEST}, {"cpu", KILN_DEVICE_CPU}, {"cuda", KILN_DEVICE_CUDA}};
   kiln_context_options options{};
   options.size = sizeof options;
   options.device = kinds.at(device);
+  options.cuda_device = number;
   ChooseCudaDriver();
   Check(kiln_context_new(&options, &context));
   return context;

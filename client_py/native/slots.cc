@@ -2,6 +2,7 @@
 
 #include "client_py/native/array_view.h"
 #include "client_py/native/scalar_value.h"
+#include "runtime/device.h"
 
 namespace kiln {
 namespace {
@@ -71,7 +72,17 @@ PyObject* CheckedGradient(PyObject* kernel, int argument, PyObject* value) {
   return nullptr;
 }
 
-bool PackSlot(PyObject* kernel, const SlotFill& fill, PyObject* value, uint64_t* slots) {
+// Raises the error for an array on another device than the kernel's; null: the CPU.
+bool RaiseOtherDevice(PyObject* kernel, int argument, const Device* of, const Device* own) {
+  PyObject* done = PyObject_CallMethod(kernel, "_other_device_error", "iii", argument, of->number(),
+                                       own == nullptr ? -1 : own->number());
+  Py_XDECREF(done);
+  return false;
+}
+
+// `own`: the kernel's device.
+bool PackSlot(PyObject* kernel, const SlotFill& fill, PyObject* value, const Device* own,
+              uint64_t* slots) {
   switch (fill.kind) {
     case SlotFill::kScalar: {
       slots[fill.slot] = 0;
@@ -92,6 +103,10 @@ bool PackSlot(PyObject* kernel, const SlotFill& fill, PyObject* value, uint64_t*
       if (fill.kind == SlotFill::kArrayExtent) {
         slots[fill.slot] = static_cast<uint64_t>(view.extents[fill.count]);
         return true;
+      }
+      // Ndarrays outlive ti.init, which may have changed the device.
+      if (view.device != nullptr && view.device != own) {
+        return RaiseOtherDevice(kernel, fill.argument, view.device, own);
       }
       // Only of arrays that the kernel writes: read-only arrays are common as input.
       if (fill.needs_writable && !view.writable) {
@@ -135,10 +150,11 @@ PyObject* HeldGradients::Of(PyObject* kernel, int argument, PyObject* value) {
 
 bool PackSlots(PyObject* kernel, const BoundInstance& bound, PyObject* const* args,
                HeldGradients* gradients, uint64_t* slots) {
+  const Device* const own = bound.instance->kernel()->device();
   for (const SlotFill& fill : bound.fills) {
     PyObject* value = args[fill.argument];
     if (fill.of_gradient) value = gradients->Of(kernel, fill.argument, value);
-    if (value == nullptr || !PackSlot(kernel, fill, value, slots)) return false;
+    if (value == nullptr || !PackSlot(kernel, fill, value, own, slots)) return false;
   }
   return true;
 }

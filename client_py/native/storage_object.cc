@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "client_cpp/runtime_status.h"
@@ -52,6 +53,18 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
                           shape);
 }
 
+// The number of the CUDA device that has the elements; None: the host has them.
+std::optional<int32_t> CudaDeviceOf(const FieldStorage& storage) {
+  const Device* const device = storage.memory->device();
+  return device == nullptr ? std::nullopt : std::optional<int32_t>(device->number());
+}
+
+// Later work in another library's stream waits for what the elements' device was given before.
+void ReleaseTo(const FieldStorage& storage, uint64_t stream) {
+  Device* const device = storage.memory->device();
+  if (device != nullptr) RaiseIfError(ToStatus(device->ReleaseTo(stream)));
+}
+
 }  // namespace
 
 std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
@@ -63,6 +76,7 @@ std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, u
   auto storage = std::make_shared<FieldStorage>();
   const bool on_device = memory->is_mirrored();
   storage->bases = {reinterpret_cast<uint64_t>(on_device ? memory->buffer->data() : data)};
+  storage->device = memory->device();
   storage->memory = std::move(memory);
   storage->access = DenseAccess::OfArray(data, scalar, components, shape);
   storage->extents = shape;
@@ -113,6 +127,15 @@ bool Memory::is_mirrored() const {
     const std::shared_ptr<Memory> memory = part.lock();
     return memory != nullptr && memory->is_mirrored();
   });
+}
+
+Device* Memory::device() const {
+  if (buffer != nullptr) return buffer->device();
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr && memory->device() != nullptr) return memory->device();
+  }
+  return nullptr;
 }
 
 absl::Status Memory::Touch(const void* at, uint64_t bytes, HostAccess access) const {
@@ -258,6 +281,8 @@ void BindStorage(py::module_& m) {
           "scalar", [](const FieldStorage& s) { return static_cast<int>(s.access.scalar()); })
       .def_property_readonly("bases", [](const FieldStorage& s) { return s.bases; })
       .def_property_readonly("trees", [](const FieldStorage& s) { return s.trees; })
+      .def_property_readonly("cuda_device", &CudaDeviceOf)
+      .def("release_to", &ReleaseTo)
       .def_property_readonly("alive", [](const FieldStorage& s) { return s.memory->alive; })
       .def_readwrite("is_writable", &FieldStorage::is_writable)
       // Explicit, besides the reference count: ti.reset() destroys fields that the program still

@@ -28,6 +28,8 @@ struct Memory {
 
   // Whether the host sees a mirror of a device's memory. Before each use of that:
   bool is_mirrored() const;
+  // Whose memory it is; null: the host's.
+  Device* device() const;
   // Bring `bytes` at the host's address `at` up to date, or all of it (runtime/storage.h).
   absl::Status Touch(const void* at, uint64_t bytes, HostAccess access) const;
   absl::Status TouchAll(HostAccess access) const;
@@ -87,6 +89,7 @@ struct FieldStorage {
   std::vector<uint32_t> element_shape;
   std::vector<int64_t> full_shape;  // for ndarrays: shape, then element_shape
   bool is_ndarray = false;
+  Device* device = nullptr;  // of ndarrays: whose memory it is; null: the host's
   // Of an array that a kernel takes as it is: which of its axes are the elements' follows from the
   // parameter's annotation.
   bool is_external = false;

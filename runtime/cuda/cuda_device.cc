@@ -52,39 +52,65 @@ uint64_t ScratchSize(uint64_t bytes) {
 // Another thread's work of ours, or another library, may have made another context current.
 thread_local cuda::Context current_context = nullptr;
 
-thread_local cuda::Stream stream_of_thread = nullptr;
+// What the thread has chosen, for each device that it has chosen one of.
+struct ChosenStream {
+  const CudaDevice* device;
+  cuda::Stream stream;
+};
+thread_local std::vector<ChosenStream> chosen_streams;
 
 // 1 is CUDA's other name of the legacy default stream.
 cuda::Stream StreamOf(uint64_t handle) {
   return handle == 1 ? nullptr : reinterpret_cast<cuda::Stream>(handle);
 }
 
-// Never destroyed: the driver ends before static destructors run.
-std::atomic<CudaDevice*> made{nullptr};
-std::mutex making;
+// The devices by their numbers. Never destroyed: the driver ends before static destructors run.
+std::map<int32_t, CudaDevice*>& Made() {
+  static auto* const made = new std::map<int32_t, CudaDevice*>;
+  return *made;
+}
+std::mutex making;  // of Made
+std::atomic<CudaDevice*> in_use{nullptr};
 
 }  // namespace
 
 Result<CudaDevice*> CudaDevice::Get(int32_t number) {
   const std::lock_guard<std::mutex> lock(making);
-  CudaDevice* device = made.load(std::memory_order_acquire);
-  if (device == nullptr) {
-    Result<CudaDevice*> found = Make(number);
-    if (!found.ok()) return found;
-    made.store(device = *found, std::memory_order_release);
+  std::map<int32_t, CudaDevice*>& made = Made();
+  if (const auto known = made.find(number); known != made.end()) return known->second;
+  // In a forked child the driver would only say that it does not work.
+  if (!made.empty()) {
+    if (Result<> usable = made.begin()->second->CheckProcess(); !usable.ok()) return usable.error();
   }
-  if (device->number() != number) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 "the process uses CUDA device " + std::to_string(device->number()) +
-                     ", and cannot change to device " + std::to_string(number) +
-                     ": use another process for it"};
-  }
+  Result<CudaDevice*> device = Make(number);
+  if (device.ok()) made[number] = *device;
+  return device;
+}
+
+Result<CudaDevice*> CudaDevice::Use(int32_t number) {
+  Result<CudaDevice*> device = Get(number);
+  if (!device.ok()) return device;
+  CudaDevice* const before = in_use.exchange(*device);
+  // The next launches are on this one.
+  if (before != nullptr && before != *device && before->Enter().ok()) before->FreeScratch();
   return device;
 }
 
 Result<CudaDevice*> CudaDevice::Get() {
-  CudaDevice* const device = made.load(std::memory_order_acquire);
-  return device != nullptr ? Result<CudaDevice*>(device) : Get(0);
+  CudaDevice* device = InUse();
+  if (device != nullptr) return device;
+  Result<CudaDevice*> first = Get(0);
+  if (!first.ok()) return first;
+  // Another thread may have chosen one meanwhile.
+  return in_use.compare_exchange_strong(device, *first) ? *first : device;
+}
+
+CudaDevice* CudaDevice::InUse() { return in_use.load(std::memory_order_acquire); }
+
+int32_t CudaDevice::Count() {
+  const Result<const cuda::Driver*>& found = cuda::TheDriver();
+  int count = 0;
+  return found.ok() && (*found)->DeviceGetCount(&count) == cuda::kSuccess ? count : 0;
 }
 
 Result<> CudaDevice::IsThere() {
@@ -185,6 +211,15 @@ Result<> CudaDevice::DeepenStack() {
   }
   stack_ = bytes;
   return {};
+}
+
+Result<> CudaDevice::LoadTreeKernel() {
+  std::call_once(tree_kernel_loads_, [this] {
+    Result<cuda::TreeKernel> loaded = cuda::LoadTreeKernel(this);
+    if (loaded.ok()) tree_kernel_ = *loaded;
+    if (!loaded.ok()) tree_kernel_loaded_ = loaded.error();
+  });
+  return tree_kernel_loaded_;
 }
 
 Result<> CudaDevice::CheckProcess() const {
@@ -383,7 +418,12 @@ Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {
   return {};
 }
 
-cuda::Stream CudaDevice::StreamOfThread() { return stream_of_thread; }
+cuda::Stream CudaDevice::StreamOfThread() const {
+  for (const ChosenStream& chosen : chosen_streams) {
+    if (chosen.device == this) return chosen.stream;
+  }
+  return nullptr;
+}
 
 Result<> CudaDevice::TakeTurnIn(cuda::Stream stream, Turn* turn) {
   if (Result<> entered = Enter(); !entered.ok()) return entered;
@@ -416,7 +456,10 @@ Result<> CudaDevice::UseStream(uint64_t handle) {
   }
   Turn turn;
   if (Result<> taken = TakeTurn(&turn); !taken.ok()) return taken;
-  stream_of_thread = stream;
+  for (ChosenStream& chosen : chosen_streams) {
+    if (chosen.device == this) return chosen.stream = stream, Result<>();
+  }
+  chosen_streams.push_back({this, stream});
   return {};
 }
 

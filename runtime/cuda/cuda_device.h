@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/device.h"
 #include "runtime/fork_lock.h"
@@ -26,12 +27,17 @@ class CudaTree;
 // launches (UseStream). All work has one order nevertheless, that of its turns.
 class CudaDevice final : public Device {
  public:
-  // The process's device, by its number in the driver's list (CUDA_VISIBLE_DEVICES orders it); made
-  // by the first call that succeeds. FailedPrecondition says why there is none, and that a process
-  // that has used one device cannot change to another.
+  // A device by its number in the driver's list (CUDA_VISIBLE_DEVICES orders it); made by the first
+  // call that succeeds. FailedPrecondition says why there is none.
   static Result<CudaDevice*> Get(int32_t number);
-  // The same of the device that was made, or else of the first one.
+  // The same, and makes it the one in use.
+  static Result<CudaDevice*> Use(int32_t number);
+  // The device in use: that of the last Use, or else the first one, which then is in use.
   static Result<CudaDevice*> Get();
+  // Null: there is none yet.
+  static CudaDevice* InUse();
+  // How many devices the driver lists; 0 without a driver. Starts none.
+  static int32_t Count();
   // Whether the machine has a driver and a device on which kernels run: what is missing, or too old
   // and how new it has to be. Starts none.
   static Result<> IsThere();
@@ -42,6 +48,10 @@ class CudaDevice final : public Device {
   // The most blocks of a task (saturating_grid_dim); 0: as many as pay.
   uint32_t most_blocks() const { return most_blocks_.load(std::memory_order_relaxed); }
   bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
+  // Loads the kernel that works on trees, unless it is there.
+  Result<> LoadTreeKernel();
+  // Requires: LoadTreeKernel has succeeded.
+  const cuda::TreeKernel& tree_kernel() const { return tree_kernel_; }
   const std::string& name() const { return name_; }
 
   // The right to give the driver work, in a stream that comes after all work of earlier turns.
@@ -142,7 +152,7 @@ class CudaDevice final : public Device {
   Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
-  static cuda::Stream StreamOfThread();
+  cuda::Stream StreamOfThread() const;
   Result<> TakeTurnIn(cuda::Stream stream, Turn* turn);
 
   const cuda::Driver& driver_;
@@ -152,6 +162,9 @@ class CudaDevice final : public Device {
   uint32_t arch_ = 0;                                  // 90 for sm_90
   uint32_t multiprocessors_ = 1, threads_of_multiprocessor_ = 1024;
   bool runs_cooperative_launches_ = false;
+  std::once_flag tree_kernel_loads_;
+  Result<> tree_kernel_loaded_;
+  cuda::TreeKernel tree_kernel_;
   std::atomic<uint32_t> most_blocks_{0};
   std::atomic<uint64_t> most_stack_{0};  // as LimitStack sets it
   std::mutex stack_mutex_;

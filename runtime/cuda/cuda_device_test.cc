@@ -32,6 +32,8 @@ struct FakeDriver {
   uint64_t last_recorded, last_waiting;
   int64_t graphs, changed_nodes;
   uint64_t last_launched, orders;
+  int64_t switches;
+  int32_t last_device;
 };
 
 constexpr uint64_t kPage = 65536;
@@ -112,6 +114,54 @@ TEST_F(CudaDeviceTest, AWarmLaunchIsOneCall) {
   EXPECT_EQ(driver_->last_threads, 128u);
   ASSERT_TRUE(buffer->Touch(0, 4000, HostAccess::kRead).ok());
   EXPECT_THAT(std::vector<int32_t>(Ints(*buffer), Ints(*buffer) + 1000), Each(2));
+}
+
+TEST_F(CudaDeviceTest, AnotherDeviceHasItsOwn) {
+  EXPECT_EQ(CudaDevice::Count(), 2);
+  EXPECT_EQ(*CudaDevice::Get(), device_);
+  CudaDevice* const other = *CudaDevice::Use(1);
+  EXPECT_EQ(*CudaDevice::Get(), other);
+  EXPECT_EQ(CudaDevice::InUse(), other);
+  EXPECT_EQ(*CudaDevice::Use(0), device_);
+  EXPECT_EQ(other->target(), Target::Cuda(80));
+  EXPECT_THAT(CudaDevice::Get(2).error().text, HasSubstr("there is no CUDA device 2"));
+
+  KernelInfo info = Info({Range("add_one", 1000)});
+  auto kernel = *Load(info);
+  info.target = Target::Cuda(80);
+  auto others = *other->LoadBytes(PackCudaPayload("cubin", "ptx"), info, {});
+  EXPECT_EQ(kernel->device(), device_);
+  EXPECT_EQ(others->device(), other);
+  auto buffer = Allocate(4000);
+  std::unique_ptr<Buffer> others_buffer = *other->Allocate(4000);
+  EXPECT_EQ(others_buffer->device(), other);
+  const uint64_t slots[] = {reinterpret_cast<uint64_t>(buffer->data()), 1000};
+  const uint64_t others_slots[] = {reinterpret_cast<uint64_t>(others_buffer->data()), 1000};
+  ASSERT_TRUE(buffer->HandOver().ok() && others_buffer->HandOver().ok());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+    EXPECT_EQ(driver_->last_device, 0);
+    *driver_ = {};
+    ASSERT_TRUE(others->Launch(others_slots, nullptr));
+    ASSERT_TRUE(others->Launch(others_slots, nullptr));
+    EXPECT_EQ(driver_->last_device, 1);
+    EXPECT_EQ(driver_->switches, 1);
+  }
+  ASSERT_TRUE(buffer->Touch(0, 4000, HostAccess::kRead).ok());
+  ASSERT_TRUE(others_buffer->Touch(0, 4000, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*buffer)[0], 2);
+  EXPECT_EQ(Ints(*others_buffer)[0], 4);
+}
+
+TEST_F(CudaDeviceTest, AStreamIsOfOneDevice) {
+  CudaDevice* const other = *CudaDevice::Get(1);
+  ASSERT_TRUE(device_->UseStream(7).ok());
+  EXPECT_EQ(other->stream(), 0u);
+  ASSERT_TRUE(other->UseStream(9).ok());
+  EXPECT_EQ(device_->stream(), 7u);
+  EXPECT_EQ(other->stream(), 9u);
+  ASSERT_TRUE(device_->UseStream(0).ok() && other->UseStream(0).ok());
+  EXPECT_EQ(device_->stream() + other->stream(), 0u);
 }
 
 // A graph of launches with the same arguments, in order.
@@ -571,7 +621,11 @@ TEST_F(CudaDeviceTest, AForkedChildIsTold) {
   const pid_t child = fork();
   if (child == 0) {
     const Result<> touched = buffer->Touch(0, 4, HostAccess::kRead);
-    _exit(!touched.ok() && touched.error().text.find("'spawn'") != std::string::npos ? 0 : 1);
+    const Result<CudaDevice*> other = CudaDevice::Get(7);  // that is not made yet
+    const auto is_told = [](const auto& done) {
+      return !done.ok() && done.error().text.find("'spawn'") != std::string::npos;
+    };
+    _exit(is_told(touched) && is_told(other) ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cuda/tree_work.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/loaded_kernel.h"
 
@@ -45,7 +44,7 @@ Result<cuda::Address> CudaGraph::AddTemporaries(uint64_t bytes) {
 
 Result<> CudaGraph::AddTreeWork(cuda::Address nodes, uint32_t node, uint32_t work) {
   void* parameters[] = {&nodes, &node, &work};
-  const cuda::TreeKernel kernel = cuda::TheTreeKernel();
+  const cuda::TreeKernel& kernel = device_->tree_kernel();
   cuda::KernelNode made;
   made.function = kernel.function;
   made.grid[0] = kernel.blocks;

@@ -172,7 +172,7 @@ Result<CudaKernel::BoundTask> CudaKernel::BindWork(const TaskInfo& task) const {
   if (bound.tree_slot < 0) {
     return Error{ErrorCode::kDataLoss, "the artifact has no tree " + std::to_string(task.tree)};
   }
-  if (Result<> loaded = cuda::LoadTreeWork(device_); !loaded.ok()) return loaded.error();
+  if (Result<> loaded = device_->LoadTreeKernel(); !loaded.ok()) return loaded.error();
   return bound;
 }
 
@@ -212,12 +212,11 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const 
     if (blocks == 0) continue;
     launch->task = i;  // the driver copies the parameters of each launch
     const auto start = [&] {
-      return task.tree_slot >= 0
-                 ? cuda::StartTreeWork(device_->driver(), launch->arguments[task.tree_slot],
-                                       task.node, task.work, stream)
-                 : device_->driver().LaunchKernel(task.function, blocks, 1, 1, task.grid.threads(),
-                                                  1, 1,
-                                                  /*shared_bytes=*/0, stream, parameters, nullptr);
+      return task.tree_slot >= 0 ? cuda::StartTreeWork(*device_, launch->arguments[task.tree_slot],
+                                                       task.node, task.work, stream)
+                                 : device_->driver().LaunchKernel(
+                                       task.function, blocks, 1, 1, task.grid.threads(), 1, 1,
+                                       /*shared_bytes=*/0, stream, parameters, nullptr);
     };
     cuda::Code code = start();
     if (CudaDevice::IsStray(code)) {
@@ -433,7 +432,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCudaKernel(CudaDevice* device,
   if (!module.ok()) return module.error();
   auto kernel = std::make_unique<CudaKernel>(device, info, *module);
   if (Result<> bound = kernel->Bind(); !bound.ok()) return bound.error();
-  return LoadedKernel::OnDevice(std::move(kernel), std::move(info));
+  return LoadedKernel::OnDevice(device, std::move(kernel), std::move(info));
 }
 
 }  // namespace kiln

@@ -85,6 +85,7 @@ class CudaTree::RootOfBuffer final : public Buffer {
         all_(std::move(all)),
         root_bytes_(root_bytes) {}
 
+  Device* device() const override { return all_->device(); }
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override {
     if (offset != 0 || bytes != size()) return all_->Touch(offset, bytes, access);
     // The root has other fields, too.
@@ -188,7 +189,7 @@ Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape s
   const bool has_work = std::any_of(shape.nodes.begin(), shape.nodes.end(),
                                     [](const NodeLayout& node) { return node.kind->is_sparse; });
   if (has_work) {
-    if (Result<> loaded = cuda::LoadTreeWork(device); !loaded.ok()) return loaded.error();
+    if (Result<> loaded = device->LoadTreeKernel(); !loaded.ok()) return loaded.error();
   }
   auto tree = std::unique_ptr<CudaTree>(new CudaTree(device, std::move(shape), options));
   const uint64_t limit = options.budget == nullptr ? kDefaultLimit : options.budget->limit();
@@ -599,7 +600,7 @@ void CudaTree::Work(int node, uint32_t work) const {
   if (Result<> done = buffer_->HandOver(); !done.ok()) return device_->Keep(done);
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return device_->Keep(taken);
-  const cuda::Code code = cuda::StartTreeWork(device_->driver(), reinterpret_cast<Address>(table_),
+  const cuda::Code code = cuda::StartTreeWork(*device_, reinterpret_cast<Address>(table_),
                                               static_cast<uint32_t>(node), work, turn.stream());
   if (code != cuda::kSuccess) device_->Keep(device_->ErrorOf(code, "work on sparse SNodes failed"));
 }

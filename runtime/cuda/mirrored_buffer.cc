@@ -72,6 +72,8 @@ MirroredBuffer::~MirroredBuffer() {
   if (memory_ != 0 && device_->Enter().ok()) device_->driver().MemFree(memory_);
 }
 
+Device* MirroredBuffer::device() const { return device_; }
+
 uint64_t MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
   return std::min(last * kPage, size()) - first * kPage;
 }

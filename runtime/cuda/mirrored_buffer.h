@@ -31,6 +31,7 @@ class MirroredBuffer final : public Buffer {
                                                         uint64_t bytes, bool has_mirror);
   ~MirroredBuffer() override;
 
+  Device* device() const override;
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
   Result<> HandOver() override;
   Result<> Share() override;

@@ -15,13 +15,10 @@ namespace {
 // More would rarely have something to do, and all wait at each barrier.
 constexpr int kBlocksPerMultiprocessor = 2;
 
-Function work_function = nullptr;
-// Blocks wait for each other: without cooperative launches, which run all of them at once, there is
-// one.
-unsigned work_blocks = 1;
+}  // namespace
 
-Result<> Load(CudaDevice* device) {
-  if (Result<> entered = device->Enter(); !entered.ok()) return entered;
+Result<TreeKernel> LoadTreeKernel(CudaDevice* device) {
+  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   const Driver& driver = device->driver();
   CudaPayload payload;
   payload.ptx = {kTreePtx, kTreePtxSize};
@@ -30,38 +27,33 @@ Result<> Load(CudaDevice* device) {
   const std::string wrong = CudaPtxText(payload, &ptx);
   KILN_CHECK(wrong.empty()) << "the code for sparse SNodes: " << wrong;
   Module module = nullptr;
+  TreeKernel kernel;
+  kernel.threads = KILN_CUDA_RETIRED;
   // Never unloaded: the driver ends before static destructors run.
   Code code = driver.ModuleLoadData(&module, ptx.c_str());
-  if (code == kSuccess) code = driver.ModuleGetFunction(&work_function, module, "kiln_cuda_tree");
+  if (code == kSuccess) code = driver.ModuleGetFunction(&kernel.function, module, "kiln_cuda_tree");
   if (code != kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the code for sparse SNodes");
   }
+  // Blocks wait for each other: without cooperative launches, which run all of them at once, there
+  // is one.
   int resident = 0;
   if (device->runs_cooperative_launches() &&
-      driver.Occupancy(&resident, work_function, KILN_CUDA_RETIRED, 0) == kSuccess &&
+      driver.Occupancy(&resident, kernel.function, KILN_CUDA_RETIRED, 0) == kSuccess &&
       resident > 0) {
     const unsigned blocks = device->multiprocessors() *
                             static_cast<unsigned>(std::min(resident, kBlocksPerMultiprocessor));
-    work_blocks = std::min<unsigned>(blocks, KILN_CUDA_TREE_BLOCKS);
+    kernel.blocks = std::min<unsigned>(blocks, KILN_CUDA_TREE_BLOCKS);
+    kernel.is_cooperative = kernel.blocks > 1;
   }
-  return {};
+  return kernel;
 }
 
-}  // namespace
-
-Result<> LoadTreeWork(CudaDevice* device) {
-  static const auto* const loaded = new Result<>(Load(device));
-  return *loaded;
-}
-
-TreeKernel TheTreeKernel() {
-  return {work_function, work_blocks, KILN_CUDA_RETIRED, /*is_cooperative=*/work_blocks > 1};
-}
-
-Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work,
+Code StartTreeWork(const CudaDevice& device, Address nodes, uint32_t node, uint32_t work,
                    Stream stream) {
   void* parameters[] = {&nodes, &node, &work};
-  const TreeKernel kernel = TheTreeKernel();
+  const Driver& driver = device.driver();
+  const TreeKernel& kernel = device.tree_kernel();
   if (kernel.is_cooperative) {
     return driver.LaunchCooperative(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
                                     /*shared_bytes=*/0, stream, parameters);

@@ -13,21 +13,19 @@ class CudaDevice;
 
 namespace cuda {
 
-// Loads the kernel, which the driver compiles unless it has done so before. Once for each process;
-// later calls return what the first one did.
-Result<> LoadTreeWork(CudaDevice* device);
-
 // The kernel, with as many blocks as run at the same time. Its parameters are the address of nodes,
-// the number of one, and work on it (KilnCudaTreeWork). Requires: LoadTreeWork succeeded.
+// the number of one, and work on it (KilnCudaTreeWork).
 struct TreeKernel {
   Function function = nullptr;
   unsigned blocks = 1, threads = 1;
   bool is_cooperative = false;
 };
-TreeKernel TheTreeKernel();
 
-// Starts it. Requires: LoadTreeWork succeeded.
-Code StartTreeWork(const Driver& driver, Address nodes, uint32_t node, uint32_t work,
+// Loads it for the device, whose driver compiles it unless it has done so before.
+Result<TreeKernel> LoadTreeKernel(CudaDevice* device);
+
+// Starts the device's.
+Code StartTreeWork(const CudaDevice& device, Address nodes, uint32_t node, uint32_t work,
                    Stream stream);
 
 }  // namespace cuda

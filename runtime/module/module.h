@@ -103,7 +103,7 @@ class ModuleFile;
 struct DeviceWish {
   // kNone: a CUDA device, if the module has images for one that this process can use, else the CPU.
   Target::Device kind = Target::Device::kNone;
-  int32_t number = -1;  // of the CUDA device; -1: that of the process, or the first one
+  int32_t number = -1;  // of the CUDA device; -1: the one in use, or the first one
 };
 
 class Module {

@@ -13,11 +13,16 @@ def _check(code, call):
     assert code == 0, f"{call}: {code}"
 
 
+def use_device(number):
+    """What is made from now on is on this device."""
+    _check(_driver.cuInit(0), "cuInit")
+    _check(_driver.cuDevicePrimaryCtxRetain(ctypes.byref(_context), number), "retain")
+
+
 def _enter():
     """The library uses the primary context, as Kiln does."""
     if not _context:
-        _check(_driver.cuInit(0), "cuInit")
-        _check(_driver.cuDevicePrimaryCtxRetain(ctypes.byref(_context), 0), "retain")
+        use_device(0)
     _check(_driver.cuCtxSetCurrent(_context), "cuCtxSetCurrent")
 
 

@@ -2,7 +2,7 @@
 
 from threading import BoundedSemaphore, Thread
 
-from .. import events, forks, runtime
+from .. import events, forks
 
 _slots = BoundedSemaphore(8)  # threads that wait for the compiler at the same time
 
@@ -16,7 +16,6 @@ class Compilation:
     def __init__(self, kernel, making):
         self._kernel = kernel
         self._making = making
-        self._generation = runtime.generation
         self._thread = Thread(target=self._compile)
         self._thread.start()
 
@@ -31,6 +30,5 @@ class Compilation:
         """Waits for the compiler, and adds the instance to the kernel. Adds none after an error."""
         with events.compiling(self._kernel.__name__):
             self._thread.join()
-        # An instance from a time before ti.init or ti.reset is one for fields that are gone.
-        if self._making.is_done and self._generation == runtime.generation:
+        if self._making.is_done and self._making.is_current:
             self._making.add()

@@ -93,12 +93,14 @@ def _from_cuda_array(value, element_axes, is_external):
     if strides is not None and 0 not in shape and not _is_c_ordered(shape, strides, scalar):
         raise say.cuda_array_of_other_strides(strides=tuple(strides))
     address, is_read_only = given["data"]
+    storage = _native.from_cuda_array(
+        address or 0, scalar.scalar, shape, not is_read_only, value, element_axes, is_external
+    )
+    # An array of another device was refused: its stream is of that device.
     stream = given.get("stream")
     if stream is not None:
         _native.wait_for(stream)
-    return _native.from_cuda_array(
-        address or 0, scalar.scalar, shape, not is_read_only, value, element_axes, is_external
-    )
+    return storage
 
 
 def _is_c_ordered(shape, strides, of):
@@ -132,7 +134,7 @@ def release(values):
     """Makes the streams of the DeviceArrays among the values wait for the kernels so far."""
     for value in values:
         if type(value) is DeviceArray and value.stream != _native.stream():
-            _native.release_to(value.stream)
+            value._storage.release_to(value.stream)
 
 
 def may_overlap(one, other):
@@ -263,25 +265,35 @@ class Exporter:
             raise say.ambiguous_stream()
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise say.elements_only_in_place()
-        capsule = _native.to_dlpack(self._living_storage())
-        if stream != -1 and _on_cuda():
-            _native.release_to(stream or _DEFAULT_STREAM)
+        storage = self._living_storage()
+        capsule = _native.to_dlpack(storage)
+        if stream != -1:
+            storage.release_to(stream or _DEFAULT_STREAM)
         return capsule
 
     def __dlpack_device__(self):
         """(kDLCPU, 0), or (kDLCUDA, the device's number)"""
-        return (_CUDA, int(runtime.cfg.cuda_device)) if _on_cuda() else (_CPU, 0)
+        number = self._cuda_device()
+        return (_CPU, 0) if number is None else (_CUDA, number)
+
+    def _cuda_device(self):
+        """The number of the CUDA device that has the elements; None: the host has them."""
+        if self._storage is not None:
+            return self._storage.cuda_device
+        return int(runtime.cfg.cuda_device) if _on_cuda() else None
 
     @property
     def __cuda_array_interface__(self):
         """The elements' own memory on a CUDA device, version 3 of the protocol; there is no such
         attribute on the CPU. The memory exists as long as the field or ndarray does, even after
         `ti.reset()`."""
-        if not _on_cuda():
+        if self._cuda_device() is None and not _on_cuda():
             raise say.elements_not_on_cuda()
         storage = self._living_storage()
+        if storage.cuda_device is None:
+            raise say.elements_not_on_cuda()
         address, strides, self._kept_memory = _native.cuda_array(storage)
-        _native.release_to(_DEFAULT_STREAM)
+        storage.release_to(_DEFAULT_STREAM)
         return {
             "version": 3,
             "shape": tuple(storage.shape) + tuple(storage.element_shape),

@@ -33,6 +33,11 @@ ROWS = {
         ValueError,
         "Invalid value for argument {name} - the tensor cannot be used in place: {reason}",
     ),
+    "array_on_other_device": (
+        ValueError,
+        "Invalid value for argument {name} - the array is on CUDA device {number}, the program's "
+        "kernels run on {own}: make another after ti.init(), and fill it by copy_from",
+    ),
     "class_is_not_data_oriented": (
         TaichiSyntaxError,
         "Please decorate class {kind} with @ti.data_oriented",

@@ -128,8 +128,8 @@ typedef struct kiln_context_options {
   /* On which device the kernels of the context's modules run. The options above are about the
    * CPU. */
   uint32_t device;
-  /* 1 + the number of the CUDA device, in the driver's order (CUDA_VISIBLE_DEVICES); 0: that of the
-   * process, or the first one. A process uses one. */
+  /* 1 + the number of the CUDA device, in the driver's order (CUDA_VISIBLE_DEVICES); 0: the first
+   * one. Contexts of several devices can be used at the same time. */
   uint32_t cuda_device;
   /* The path of CUDA's driver; NULL: "libcuda.so.1". A process uses one. */
   const char* cuda_driver;

@@ -19,7 +19,11 @@ struct FakeDriver {
   uint64_t last_recorded, last_waiting; /* streams of events */
   int64_t graphs, changed_nodes;
   uint64_t last_launched, orders; /* the stream of a launch; of waits of streams for events */
+  int64_t switches;               /* of the current context */
+  int32_t last_device;            /* of a launch */
 } fake_driver;
+static char contexts[2]; /* the devices' */
+static __thread char* current;
 
 enum { kOk = 0, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500 };
 
@@ -34,16 +38,18 @@ int cuGetErrorName(int code, const char** name) {
   return kOk;
 }
 int cuGetErrorString(int code, const char** text) { return *text = "it is a test", kOk; }
-int cuDeviceGetCount(int* count) { return *count = 1, kOk; }
-int cuDeviceGet(int* device, int ordinal) { return *device = 0, kOk; }
+int cuDeviceGetCount(int* count) { return *count = 2, kOk; }
+int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, kOk; }
 int cuDeviceGetName(char* name, int size, int device) { return strcpy(name, "Fake"), kOk; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
+  *value = attribute == 75 ? 9 - device : attribute == 16 ? 4 : 0;
   return kOk;
 }
-int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &fake_driver, kOk; }
-int cuCtxSetCurrent(void* context) { return kOk; }
-int cuCtxGetCurrent(void** context) { return *context = &fake_driver, kOk; }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  return *context = &contexts[device], kOk;
+}
+int cuCtxSetCurrent(void* context) { return ++fake_driver.switches, current = context, kOk; }
+int cuCtxGetCurrent(void** context) { return *context = current, kOk; }
 int cuCtxSynchronize(void) { return ++fake_driver.waits, fake_driver.fail_launch; }
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
@@ -151,7 +157,7 @@ int cuEventElapsedTime(float* ms, void* from, void* to) { return *ms = 1.5f, kOk
 /* Streams have small numbers; those from 100 on are of another context. */
 int cuStreamGetCtx(void* stream, void** context) {
   if ((uint64_t)stream > 1000) return 400;
-  return *context = (uint64_t)stream < 100 ? &fake_driver : NULL, kOk;
+  return *context = (uint64_t)stream < 100 ? current : NULL, kOk;
 }
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
   ++fake_driver.orders;
@@ -263,6 +269,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   if (fake_driver.fail_launch != 0) return fake_driver.fail_launch;
   ++fake_driver.launches;
   fake_driver.last_launched = (uint64_t)stream;
+  fake_driver.last_device = (int32_t)(current - contexts);
   fake_driver.last_blocks = gx, fake_driver.last_threads = bx;
   ((void (*)(KilnCudaLaunch*))((const void* const*)function)[1])(parameters[0]);
   return kOk;
