@@ -15,6 +15,7 @@
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/emit_kernel.h"
+#include "server/compiler/codegen/llvm_flags.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
@@ -47,9 +48,7 @@ std::string Range(const std::string& type, const std::string& body) {
                       "\nkiln.continue\n}");
 }
 
-absl::StatusOr<Made> Compile(const std::string& text, Target target) {
-  cuda::ReadLibdevice();
-  cuda::LoadNvJitLink();
+absl::StatusOr<GeneratedCode> Generate(const std::string& text, Target target) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ir::KilnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
@@ -60,8 +59,13 @@ absl::StatusOr<Made> Compile(const std::string& text, Target target) {
   options.set_opt_level(3);
   std::vector<proto::StageReport> stages;
   CodeGenerator generator;
-  absl::StatusOr<GeneratedCode> code =
-      generator.Generate(&module->getBody()->front(), message, options, {}, &stages, "");
+  return generator.Generate(&module->getBody()->front(), message, options, {}, &stages, "");
+}
+
+absl::StatusOr<Made> Compile(const std::string& text, Target target) {
+  cuda::ReadLibdevice();
+  cuda::LoadNvJitLink();
+  absl::StatusOr<GeneratedCode> code = Generate(text, target);
   if (!code.ok()) return code.status();
   CudaPayload payload;
   Made made;
@@ -288,6 +292,60 @@ TEST(CudaTargetTest, EqualKernelsGiveEqualBytes) {
   ASSERT_TRUE(one.ok() && other.ok()) << one.status();
   EXPECT_EQ(one->ptx, other->ptx);
   EXPECT_TRUE(one->payload == other->payload) << "the machine code differs";
+}
+
+// So large that the code generator for CPUs leaves out what takes long, by LLVM's flags.
+std::string LargeKernel() {
+  constexpr int kSteps = 3000;
+  std::string body = "%x0 = arith.muli %v, %v : i32\n";
+  for (int i = 0; i < kSteps; ++i) {
+    absl::StrAppend(&body, "%y", i, " = arith.muli %x", i, ", %x", i, " : i32\n%x", i + 1,
+                    " = arith.addi %y", i, ", %v : i32\n");
+  }
+  return Kernel("i32", Range("i32", absl::StrCat(body, "kiln.store %x", kSteps, ", %p : <i32>")));
+}
+
+// Reads every third element: addresses that LLVM's loop strength reduction steps through.
+std::string Strided() {
+  return Kernel("i32", Range("i32", R"(%zero = arith.constant 0 : i32
+      %many = kiln.argument 2 : i32
+      %three = arith.constant 3 : i32
+      %s = kiln.for %k = %zero to %many : i32 carry (%a = %v : i32) {
+        %at = arith.muli %k, %three : i32
+        %q = kiln.global 0 component 0 [%at] : !kiln.addr<i32>
+        %w = kiln.load %q : !kiln.addr<i32>
+        %b = arith.xori %a, %w : i32
+        kiln.continue %b : i32
+      }
+      kiln.store %s, %p : <i32>)"));
+}
+
+// LLVM's flags belong to the process.
+TEST(CudaTargetTest, CodeForCpusBeforeChangesNothing) {
+  const auto texts = [] {
+    std::vector<std::string> texts;
+    for (const std::string& kernel : {Strided(), Reports(), Sums("f32", "0.0", "f"), Serial()}) {
+      const auto made = Compile(kernel, Target::CudaPtx(75));
+      EXPECT_TRUE(made.ok()) << made.status();
+      texts.push_back(made.ok() ? made->ptx : "");
+    }
+    return texts;
+  };
+  const std::vector<std::string> before = texts();
+  const auto for_cpu = Generate(LargeKernel(), Target::Cpu(3));
+  ASSERT_TRUE(for_cpu.ok()) << for_cpu.status();
+  EXPECT_TRUE(texts() == before) << "after a large kernel";
+  // LLD, which links a kernel for CPUs at the end, resets the flags. One that was emitted and not
+  // linked, as after an error, leaves them.
+  for (const codegen::LlvmFlags flags : {codegen::LlvmFlags{true, false, false},
+                                         {false, true, false},
+                                         {false, false, true},
+                                         {true, true, true}}) {
+    codegen::SetLlvmFlags(flags);
+    EXPECT_TRUE(texts() == before)
+        << "after a kernel with the flags " << flags.skip_loop_strength_reduction << " "
+        << flags.skip_machine_licm << " " << flags.skip_codegen_prepare;
+  }
 }
 
 TEST(CudaTargetTest, AtomicsAreInstructionsWhereThereAreSome) {
