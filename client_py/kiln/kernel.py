@@ -166,9 +166,7 @@ class Kernel(_native.KernelBase):
             raise say.graph_copies_array(kernel=self.__name__, name=self._leaves[position].name)
         if why == "returns":
             raise say.graph_of_kernel_that_returns(kernel=self.__name__)
-        if why == "prints":
-            raise say.graph_of_kernel_that_prints(kernel=self.__name__)
-        raise say.graph_of_kernel_with_tape(kernel=self.__name__)
+        raise say.graph_of_kernel_that_prints(kernel=self.__name__)
 
     # --- calls without an instance
 

@@ -56,7 +56,6 @@ void CapturedLaunches::Add(const py::object& kernel, const py::tuple& args) {
   const LoadedKernel& code = *bound->instance->kernel();
   if (!code.info().results.empty()) Refuse(kernel, "returns");
   if (bound->prints) Refuse(kernel, "prints");
-  if (code.info().tapes) Refuse(kernel, "tape");
   if (!PackSlots(kernel.ptr(), *bound, items, &launch.gradients, launch.slots.data()) ||
       (IsDerivative(kernel.ptr()) && !CheckApart(kernel.ptr(), *bound, items))) {
     throw py::error_already_set();
@@ -67,19 +66,26 @@ void CapturedLaunches::Add(const py::object& kernel, const py::tuple& args) {
   for (const SlotFill& fill : bound->fills) {
     if (fill.kind == SlotFill::kArrayBase) AddArray(launch, fill, items[fill.argument]);
   }
-  checks_ = checks_ || bound->can_fail;
   launches_.push_back(std::move(launch));
 }
 
-// A device's graph has no launch whose outcome the host has to look at.
-void CapturedLaunches::Finish() {
-  if (!on_device_ || checks_) return;
-  graph_ = launches_.front().bound->instance->kernel()->device()->MakeGraph();
-  if (graph_ == nullptr) return;
-  for (const Launch& launch : launches_) {
-    RaiseIfError(ToStatus(graph_->Add(launch.bound->instance->kernel(), launch.slots.data())));
+std::unique_ptr<LaunchGraph> CapturedLaunches::MakeGraph(size_t first, size_t last) const {
+  std::unique_ptr<LaunchGraph> graph =
+      launches_[first].bound->instance->kernel()->device()->MakeGraph();
+  for (size_t i = first; graph != nullptr && i < last; ++i) {
+    const Launch& launch = launches_[i];
+    RaiseIfError(ToStatus(graph->Add(launch.bound->instance->kernel(), launch.slots.data())));
   }
-  RaiseIfError(ToStatus(graph_->Finish()));
+  if (graph != nullptr) RaiseIfError(ToStatus(graph->Finish()));
+  return graph;
+}
+
+void CapturedLaunches::Finish() {
+  const auto is_checked = [this](size_t i) { return !on_device_ || launches_[i].bound->can_fail; };
+  for (size_t first = 0, last = 0; first < launches_.size(); first = last) {
+    while (last < launches_.size() && is_checked(last) == is_checked(first)) ++last;
+    parts_.push_back({first, last, is_checked(first) ? nullptr : MakeGraph(first, last)});
+  }
 }
 
 bool CapturedLaunches::HaveMemory() {
@@ -97,8 +103,9 @@ void CapturedLaunches::HandOver() {
   for (const auto& memory : memories_) RaiseIfError(memory->HandOver());
 }
 
-bool CapturedLaunches::RunInTurn() {
-  for (const Launch& launch : launches_) {
+bool CapturedLaunches::RunInTurn(const Part& part) {
+  for (size_t i = part.first; i < part.last; ++i) {
+    const Launch& launch = launches_[i];
     // Another thread may have destroyed memory, or touched some, during the launch before.
     if (!HaveMemory()) return false;
     HandOver();
@@ -112,12 +119,19 @@ bool CapturedLaunches::RunInTurn() {
 
 std::optional<std::string> CapturedLaunches::Run() {
   if (!HaveMemory()) return "";
-  if (graph_ == nullptr) return RunInTurn() ? std::nullopt : std::optional<std::string>("");
-  HandOver();
-  std::unique_ptr<LaunchTime> time = StartTime();
-  const Result<> done = graph_->Launch();
-  if (!done.ok()) return done.error().text;
-  if (!RecordTime("captured graph", std::move(time))) throw py::error_already_set();
+  for (const Part& part : parts_) {
+    if (part.graph == nullptr) {
+      if (!RunInTurn(part)) return "";
+      continue;
+    }
+    // As between the launches of RunInTurn.
+    if (!HaveMemory()) return "";
+    HandOver();
+    std::unique_ptr<LaunchTime> time = StartTime();
+    const Result<> done = part.graph->Launch();
+    if (!done.ok()) return done.error().text;
+    if (!RecordTime("captured graph", std::move(time))) throw py::error_already_set();
+  }
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // The launches of a captured graph (client_py/kiln/graph/captured.py): instances with their slots,
-// which a device starts at once if it can, and otherwise one after the other.
+// of which a device starts those in a row at once whose outcome the host need not look at. The
+// others are launched one by one.
 #ifndef KILN_CLIENT_PY_NATIVE_CAPTURED_LAUNCHES_H_
 #define KILN_CLIENT_PY_NATIVE_CAPTURED_LAUNCHES_H_
 
@@ -28,7 +29,7 @@ class CapturedLaunches {
   // Adds the call of a kernel that has an instance for it. The caller keeps the arguments. Methods
   // of the kernel raise the errors of launches that a graph cannot have.
   void Add(const pybind11::object& kernel, const pybind11::tuple& args);
-  // After the last one: makes the device's graph.
+  // After the last one: makes the device's graphs.
   void Finish();
   // Runs all of them. Returns why the device could not; empty: memory that they use exists no more.
   // Throws the errors of kernels.
@@ -44,18 +45,25 @@ class CapturedLaunches {
     HeldGradients gradients;
   };
 
+  // Launches in a row.
+  struct Part {
+    size_t first, last;                  // exclusive
+    std::unique_ptr<LaunchGraph> graph;  // null: one by one
+  };
+
   void AddMemory(const std::shared_ptr<Memory>& memory);
   void AddArray(const Launch& launch, const SlotFill& fill, PyObject* argument);
   bool HaveMemory();
   void HandOver();
-  bool RunInTurn();
+  std::unique_ptr<LaunchGraph> MakeGraph(size_t first, size_t last) const;
+  // False: memory exists no more.
+  bool RunInTurn(const Part& part);
 
   std::vector<Launch> launches_;
   std::vector<std::shared_ptr<Memory>> memories_;  // of all launches, each once
   uint64_t epoch_ = 0;                             // memory_epoch when they were last checked
   bool on_device_ = false;
-  bool checks_ = false;  // whether the host has to look at the outcome of a launch
-  std::unique_ptr<LaunchGraph> graph_;
+  std::vector<Part> parts_;  // of the launches, in order
 };
 
 void BindCapturedLaunches(pybind11::module_& m);

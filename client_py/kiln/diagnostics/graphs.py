@@ -110,11 +110,6 @@ ROWS = {
         "a captured graph cannot have a call of kernel '{kernel}', which returns a value: have it "
         "write to a field or an ndarray instead",
     ),
-    "graph_of_kernel_with_tape": (
-        TaichiRuntimeError,
-        "a captured graph cannot have the gradient of kernel '{kernel}', which needs a tape on the "
-        "CUDA device",
-    ),
     "graph_of_no_kernel": (TypeError, "`dispatch` takes a kernel, got {kind}"),
     "graph_outlived_its_fields": (
         TaichiRuntimeError,
