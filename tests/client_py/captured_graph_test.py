@@ -510,7 +510,7 @@ print([call for call in calls if "Launch" in call])
 """,
         arch,
     )
-    parts = "['cuGraphLaunch', 'cuLaunchKernel', 'cuGraphLaunch', 'cuLaunchKernel', 'cuGraphLaunch']"
+    parts = ["cuGraphLaunch", "cuLaunchKernel", "cuGraphLaunch", "cuLaunchKernel", "cuGraphLaunch"]
     assert out == plain + (f"{parts}\n" if arch == "cuda" else "[]\n")
 
 
