@@ -41,6 +41,13 @@ def test_other_ways_to_launch(environment, section, mode):
     test_section({**environment, "KILN_TEST_LAUNCHES": mode}, section)
 
 
+@pytest.mark.parametrize("section", ["random_numbers", "simt", "snodes/activation"])
+def test_devices_that_take_turns(environment, section):
+    """Each case on another device than the one before, for which its code differs."""
+    modes = {"KILN_TEST_LAUNCHES": "devices", "KILN_FAKE_CUDA": "devices=2;arch=90,80"}
+    test_section({**environment, **modes}, section)
+
+
 @pytest.mark.parametrize("section", ["simt", "snodes/activation", "snodes/dynamic_nodes"])
 def test_nothing_races_and_nothing_unwritten_is_read(environment, section, tmp_path):
     """The emulator's checks of the code of kernels, and of the runtime's own (docs/cuda.md)."""

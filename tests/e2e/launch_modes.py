@@ -3,6 +3,7 @@ without tapes, which watch the calls of kernels themselves:
 
     KILN_TEST_LAUNCHES=graphs    each call that a graph can have by a captured graph
     KILN_TEST_LAUNCHES=streams   each call in another CUDA stream than the one before
+    KILN_TEST_LAUNCHES=devices   each case on another CUDA device than the one before, of two
 """
 
 import atexit
@@ -61,6 +62,11 @@ class Streams(Graphs):
         Graphs.launched += 1
         with kiln.cuda.stream(self.streams[self.launched % 3]):
             return kernel(*args, **kwargs)
+
+
+def next_device():
+    """Has ti.init choose the other device."""
+    os.environ["KILN_CUDA_DEVICE"] = str(1 - int(os.environ.get("KILN_CUDA_DEVICE", "0")))
 
 
 def install(mode):

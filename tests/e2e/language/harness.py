@@ -194,9 +194,12 @@ def outcome(one, section):
     printed = []
     with _captured(printed):
         try:
+            modes = importlib.import_module("launch_modes") if LAUNCHES else None
+            if LAUNCHES == "devices":
+                modes.next_device()
             ti.init(arch=ti.cpu, **one.options)
-            if LAUNCHES:
-                importlib.import_module("launch_modes").install(LAUNCHES)
+            if LAUNCHES in ("graphs", "streams"):
+                modes.install(LAUNCHES)
             one.function(show)
         except Exception as error:
             show.raised(error)
