@@ -349,11 +349,17 @@ Result<Address> CudaDevice::AllocateMemory(uint64_t bytes, uint64_t asked,
   if (code != cuda::kOutOfMemory) return ErrorOf(code, "no memory for " + what);
   size_t free = 0, total = 0;
   driver_.MemGetInfo(&free, &total);
+  const uint64_t of_trees = TreeBytes() >> 20;
+  // Most of it may be unused.
+  const std::string held = of_trees == 0
+                               ? ""
+                               : "; trees with sparse SNodes hold " + std::to_string(of_trees) +
+                                     " (ti.init(device_memory_GB=...) sets the most of each)";
   return Error{ErrorCode::kResourceExhausted,
                "cannot allocate " + std::to_string(asked) + " bytes (" +
                    std::to_string(asked >> 20) + " MiB) for " + what + " on " + name_ +
                    ", of whose " + std::to_string(total >> 20) + " MiB " +
-                   std::to_string(free >> 20) + " are free"};
+                   std::to_string(free >> 20) + " are free" + held};
 }
 
 Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
@@ -542,6 +548,13 @@ Result<Address> CudaDevice::RememberTree(const CudaTree* tree, uint64_t* id) {
   *id = ++last_tree_;
   trees_[*id] = tree;
   return notice_address_;
+}
+
+uint64_t CudaDevice::TreeBytes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [id, tree] : trees_) bytes += tree->buffer()->size();
+  return bytes;
 }
 
 void CudaDevice::ForgetTree(uint64_t id) {

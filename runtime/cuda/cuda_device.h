@@ -146,6 +146,8 @@ class CudaDevice final : public Device {
   CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
              cuda::Context context);
   static Result<CudaDevice*> Make(int32_t number);
+  // The memory of all trees with sparse levels.
+  uint64_t TreeBytes();
   // Frees scratch memory that no launch uses. False: there was none.
   bool FreeScratch();
   // Error in a forked process.

@@ -199,6 +199,51 @@ show(a, b, numbers)
     ] + ["[2 2 2] [2 2 2] [4 4 4]"]
 
 
+def test_threads_run_modules_on_two_devices(run, tmp_path):
+    out = run(
+        f"""
+path = {str(tmp_path / "grow.kiln")!r}
+use(0)
+f = ti.field(ti.i32)
+ti.root.pointer(ti.i, 64).dense(ti.i, 4).place(f)
+
+
+@ti.kernel
+def grow(cells: ti.i32):
+    for i in range(cells):
+        f[i] += 1
+    for i in f:
+        f[i] += 1
+
+
+module = ti.aot.Module()
+for kernel in (grow, total):
+    module.add_kernel(kernel)
+module.add_field("f", f)
+module.export(path)
+worlds, sums = [], []
+for number in (0, 1, 0, 1):
+    use(number)
+    worlds.append(ti.aot.load(path))
+
+
+def work(world):
+    for turn in range(20):
+        world.grow(100)
+        sums.append(world.total(np.full(10, turn, np.int32)))
+
+
+threads = [threading.Thread(target=work, args=(world,)) for world in worlds]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sum(sums), *(world.f.to_numpy().sum() for world in worlds))
+"""
+    )
+    assert out == ["7600 4000 4000 4000 4000"]
+
+
 def test_threads_and_devices(run):
     """Contexts are current for a thread. A kernel that is compiled while another thread changes
     the device is not for that one."""

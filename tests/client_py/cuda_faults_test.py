@@ -125,6 +125,27 @@ for turn in range(20):
     assert len(lines) == 7, out
 
 
+def test_memory_that_trees_hold_is_named(run):
+    """A tree has from the start what it may need, so an error about other data tells of it."""
+    out = run(
+        """
+few, many = ti.field(ti.f32), ti.field(ti.f32)
+ti.root.pointer(ti.i, 4).place(few)
+few[1] = 1
+ti.root.pointer(ti.i, 1 << 12).dense(ti.i, 1 << 12).place(many)  # some 65 MiB
+many[1] = 1
+fault(ti.ndarray, ti.f32, 10 << 20)
+ti.init(arch=ti.cuda)
+fault(ti.ndarray, ti.f32, 30 << 20)
+""",
+        "memory=100",
+    )
+    first, second = out.splitlines()
+    advice = " (ti.init(device_memory_GB=...) sets the most of each)"
+    assert "are free; trees with sparse SNodes hold 65" + advice in first, first
+    assert second.endswith("are free"), second
+
+
 TREE = """
 x = ti.field(ti.f32, name="x")
 block = ti.root.pointer(ti.i, 1 << 12)
