@@ -451,7 +451,8 @@ struct ContextOptions {
   detail::Callable<void(void* data, std::size_t bytes)> release;
   /* Of the context's modules. All options above are about the CPU. */
   Device device = Device::best;
-  /* Of a CUDA device, in the driver's order; -1: that of the process, or the first one. */
+  /* Of a CUDA device, in the driver's order; -1: the first one. Contexts of several devices can be
+   * used at the same time. */
   int cuda_device = -1;
   /* The path of CUDA's driver; empty: "libcuda.so.1". */
   std::string cuda_driver;
