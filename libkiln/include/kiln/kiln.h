@@ -147,7 +147,8 @@ KILN_EXPORT kiln_status kiln_context_free(kiln_context* context);
 KILN_EXPORT kiln_status kiln_context_prepare(kiln_context* context);
 
 /* Returns when the launches of the process on the context's CUDA device are done.
- * KILN_FAILED_PRECONDITION if one of them has failed since the last call. The context's modules on the CPU need no call. */
+ * KILN_FAILED_PRECONDITION if one of them has failed since the last call. The context's modules on
+ * the CPU need no call. */
 KILN_EXPORT kiln_status kiln_context_synchronize(kiln_context* context);
 
 /* ---- Modules -----------------------------------------------------------------------------------
