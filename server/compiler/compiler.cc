@@ -1,8 +1,10 @@
 #include "server/compiler/compiler.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
+#include "common/artifact/cuda_toolkit.h"
 #include "common/base/digest.h"
 #include "common/base/status_macros.h"
 #include "common/unit/argument_layout.h"
@@ -250,6 +252,18 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
 
 absl::StatusOr<proto::LinkReply> Compiler::Link(const proto::LinkRequest& request) {
   return cpu::LinkModule(request);
+}
+
+std::string Compiler::CudaToolchain() {
+  cuda::ReadLibdevice();
+  cuda::LoadNvJitLink();
+  const std::string version = cuda::NvJitLinkVersion();
+  return absl::StrCat(
+      cuda::HasNvJitLink()
+          ? absl::StrCat("machine code by nvJitLink", version.empty() ? "" : " ", version)
+          : "PTX alone: no libnvJitLink that loads",
+      cuda::Libdevice().empty() ? ", no math functions: no libdevice" : ", math functions", " (",
+      CudaToolkit(), ")");
 }
 
 absl::Status Compiler::WarmUp() {

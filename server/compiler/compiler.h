@@ -40,6 +40,9 @@ class Compiler {
 
   // Compiles a small kernel, so that the first real one finds LLVM set up.
   absl::Status WarmUp();
+  // What this process has of NVIDIA's toolkit for code for CUDA, for people. Reads it if nothing
+  // has.
+  static std::string CudaToolchain();
 
  private:
   struct State;

@@ -272,11 +272,20 @@ std::vector<std::string> GrpcArguments(const Flags& flags, const std::string& so
   return arguments;
 }
 
-// Logs and counts the gaps in the workers' sandbox, each once.
-class Confinement {
+// What workers say of themselves: logs and counts the gaps in their sandbox, each once, and keeps
+// what they make code for CUDA with.
+class WorkersReports {
  public:
   void Note(const proto::HelloReply& worker) {
     absl::MutexLock lock(&mutex_);
+    if (const std::string& now = worker.cuda_toolchain(); now != cuda_toolchain_) {
+      const auto gauge = [](const std::string& toolchain) {
+        return Metrics::Get().gauge("kiln_cuda_toolchain", toolchain);
+      };
+      if (!cuda_toolchain_.empty()) gauge(cuda_toolchain_)->Set(0);
+      cuda_toolchain_ = now;
+      if (!now.empty()) gauge(now)->Set(1);
+    }
     for (const proto::HelloReply::Gap& gap : worker.gaps()) {
       // Each worker reports the same gaps; there may be hundreds in a day.
       if (!known_.insert(gap.name()).second) continue;
@@ -285,9 +294,16 @@ class Confinement {
     }
   }
 
+  // Of the last worker that started; "" before the first.
+  std::string cuda_toolchain() const {
+    absl::MutexLock lock(&mutex_);
+    return cuda_toolchain_;
+  }
+
  private:
-  absl::Mutex mutex_;
-  std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::Mutex mutex_;
+  std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);  // gaps
+  std::string cuda_toolchain_ ABSL_GUARDED_BY(mutex_);
 };
 
 DiskOptions DiskOptionsFor(const Flags& flags) {
@@ -349,10 +365,8 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
   housekeeper.Start();
 
   PoolOptions pool_options = PoolOptionsFor(flags, trust->signs());
-  Confinement confinement;
-  pool_options.greeted = [&confinement](const proto::HelloReply& worker) {
-    confinement.Note(worker);
-  };
+  WorkersReports reports;
+  pool_options.greeted = [&reports](const proto::HelloReply& worker) { reports.Note(worker); };
   auto pool_owner = std::make_unique<WorkerPool>(pool_options);
   WorkerPool& pool = *pool_owner;
   CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
@@ -390,6 +404,7 @@ void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* t
                            flags.config.web().listen().empty();
   parts.replaced = [&own_file] { return own_file.Replaced(); };
   parts.workers = flags.workers;
+  parts.cuda_toolchain = [&reports] { return reports.cuda_toolchain(); };
   Handler handler(std::move(parts));
   // Separate quotas: an incomplete request must not hold back its caller's other replies.
   Quotas requests(Quotas::FromConfig(flags.config.limits()));

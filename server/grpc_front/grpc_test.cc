@@ -66,6 +66,7 @@ TEST_F(GrpcTest, CompilesAndLooksUp) {
       stub_->Capabilities(&capabilities_context, proto::CapabilitiesRequest(), &capabilities).ok());
   EXPECT_EQ(capabilities.protocol(), kProtocolVersion);
   EXPECT_EQ(capabilities.compiler().size(), 32u);
+  EXPECT_EQ(capabilities.cuda_compiler().size(), 32u);
   EXPECT_EQ(capabilities.max_message_bytes(), 16u << 20);
   EXPECT_EQ(absl::StrJoin(capabilities.targets(), " "), "x86-64-v2 x86-64-v3 x86-64-v4");
 

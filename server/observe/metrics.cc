@@ -69,6 +69,8 @@ constexpr Metrics::Family kFamilies[] = {
     {"kiln_workers", kGauge, "state", "Workers, busy and idle."},
     {"kiln_worker_deaths_total", kCounter, "", "Workers that died or were killed at a limit."},
     {"kiln_worker_gaps", kGauge, "gap", "1 for each restriction that workers could not apply."},
+    {"kiln_cuda_toolchain", kGauge, "toolchain",
+     "1 for what the last worker makes code for CUDA with."},
     {"kiln_poisoned_keys", kGauge, "", "Keys refused for a while because they killed workers."},
     {"kiln_fallbacks_total", kCounter, "",
      "Compilations that clients ran themselves because the daemon did not answer."},

@@ -37,6 +37,7 @@ kiln::Engine MakeEngine() {
   engine.link = [compiler](const kiln::proto::LinkRequest& request) {
     return compiler->Link(request);
   };
+  engine.cuda_toolchain = kiln::Compiler::CudaToolchain;
   return engine;
 }
 

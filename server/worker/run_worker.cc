@@ -30,6 +30,7 @@ constexpr bool kSanitized = false;
 struct Flags {
   bool print_compiler_id = false;
   bool print_gaps = false;
+  bool print_cuda = false;
   bool unconfined = kSanitized;
   int fd = -1;
   std::string unit;  // with `out`: one job, from file to file
@@ -45,6 +46,8 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
       flags->print_compiler_id = true;
     } else if (arg == "--print-gaps") {
       flags->print_gaps = true;
+    } else if (arg == "--print-cuda") {
+      flags->print_cuda = true;
     } else if (arg == "--unconfined") {
       flags->unconfined = true;
     } else if (absl::ConsumePrefix(&arg, "--fd=")) {
@@ -99,6 +102,11 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   if (!ParseFlags(argc, argv, &flags)) return 2;
   // In a process of its own: what it gives up cannot be taken back.
   if (flags.print_gaps) return PrintGaps(flags);
+  if (flags.print_cuda) {
+    const Engine engine = make();
+    if (engine.cuda_toolchain != nullptr) std::puts(engine.cuda_toolchain().c_str());
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  }
   // Before the sandbox, which forbids to read the worker's own files.
   absl::StatusOr<CompilerIdRecord> self = IdentifySelf();
   if (!self.ok()) {
@@ -122,6 +130,7 @@ int RunWorker(int argc, char** argv, const std::function<Engine()>& make) {
   Engine engine = make();
   options.warm_up = [&]() -> absl::Status {
     if (engine.warm_up != nullptr) RETURN_IF_ERROR(engine.warm_up());
+    if (engine.cuda_toolchain != nullptr) options.cuda_toolchain = engine.cuda_toolchain();
     // After the warm-up, before the first job.
     options.gaps = Confine(flags);
     return absl::OkStatus();

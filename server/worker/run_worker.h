@@ -7,6 +7,8 @@
 //       does one job (run_once.h); the exit status is 0 if the reply was written
 //   kiln-worker --print-gaps
 //       sandboxes itself, and prints the restrictions that failed, "NAME\tTEXT" a line
+//   kiln-worker --print-cuda
+//       prints what it has of NVIDIA's toolkit
 //   kiln-worker --print-compiler-id
 //       prints the id in hex, then the files that it covers, one absolute path a
 //       line, the worker's own first
@@ -24,6 +26,7 @@ struct Engine {
   std::function<absl::Status()> warm_up;
   CompileFunction compile;
   LinkFunction link;
+  std::function<std::string()> cuda_toolchain;  // may be called before warm_up
 };
 
 // Calls `make` only if it will serve jobs. Returns the exit status.

@@ -35,6 +35,7 @@ std::string HelloBody(const WorkerOptions& options) {
     told->set_name(gap.name);
     told->set_text(gap.text);
   }
+  reply.set_cuda_toolchain(options.cuda_toolchain);
   return reply.SerializeAsString();
 }
 

@@ -47,6 +47,7 @@ struct WorkerOptions {
   CompilerIds compiler;
   std::function<absl::Status()> warm_up;  // called before the answer to Hello or the first job
   std::vector<Gap> gaps;                  // of the sandbox; warm_up fills them in
+  std::string cuda_toolchain;             // likewise: what there is of NVIDIA's toolkit
   CompileFunction compile;
   LinkFunction link;
 };

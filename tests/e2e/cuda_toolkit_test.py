@@ -1,7 +1,9 @@
 """NVIDIA's toolkit on the side that compiles, missing or in part: kernels run from PTX where they
 need nothing of it, and others end with an error that says what is missing."""
 
+import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -101,3 +103,23 @@ def test_a_damaged_libdevice(run):
 def test_a_toolkit_that_is_installed_later(run):
     assert len(run({}, "off")) == 3
     assert run({LIBDEVICE: None}, "off") == ["1.5", "2.5"]
+
+
+def test_doctor_says_what_there_is(run, kiln, tmp_path):
+    """Without a daemon by a worker of its own, and then as the daemon's workers have found it."""
+
+    def told(toolkit):
+        done = kiln("doctor", "--json", env={"KILN_CUDA_TOOLKIT": str(toolkit)})
+        findings = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+        assert findings["CUDA"]["verdict"] == "good"
+        return findings["CUDA"]["text"]
+
+    nothing = "PTX alone: no libnvJitLink that loads, no math functions: no libdevice"
+    assert told("/nowhere") == f"{nothing} (/nowhere)"
+    if (INSTALLED / LIBDEVICE).exists():
+        found = told(INSTALLED)
+        assert re.fullmatch(
+            rf"machine code by nvJitLink \d+\.\d+, math functions \({INSTALLED}\)", found
+        )
+    run({})
+    assert told("/nowhere") == f"{nothing} ({tmp_path / 'toolkit'})"

@@ -285,6 +285,27 @@ def check_confinement():
     return "good", "workers give up all that they should"
 
 
+def check_cuda():
+    """Reports what makes code for CUDA: in the daemon's workers, else in one started here."""
+    try:
+        found = session().daemon_metrics().get("kiln_cuda_toolchain", {})
+    except (RuntimeError, ConnectionError, TimeoutError):
+        found = {}  # check_daemon reports this
+    told = next((text for text, is_now in found.items() if text and is_now), "")
+    if told:
+        return "good", told
+    if _cannot_run("kiln-worker"):
+        return "note", "no compiler runs on this machine"
+    done = subprocess.run(
+        [_program("kiln-worker"), "--print-cuda"],
+        capture_output=True,
+        text=True,
+        timeout=WORKER_SECONDS,
+        check=True,
+    )
+    return "good", done.stdout.strip()
+
+
 def check_daemon():
     try:
         metrics = session().daemon_metrics()
@@ -422,6 +443,7 @@ CHECKS = {
     "programs": check_programs,
     "worker": check_worker,
     "confinement": check_confinement,
+    "CUDA": check_cuda,
     "daemon": check_daemon,
     "processes": check_leftovers,
     "clock": check_clock,

@@ -391,6 +391,8 @@ Handler::Body Handler::Capabilities(const std::string& /*body*/, Caller* /*calle
   for (const Target target : CompiledTargets()) reply.add_targets(target.text());
   reply.set_max_message_bytes(kMaxFrameBytes);
   reply.set_workers(parts_.workers);
+  reply.set_cuda_compiler(std::string(compiler.cuda.view()));
+  if (parts_.cuda_toolchain != nullptr) reply.set_cuda_toolchain(parts_.cuda_toolchain());
   return reply.SerializeAsString();
 }
 

@@ -60,7 +60,8 @@ class Handler {
                                            absl::string_view source)>
         admit;
     int workers = 0;
-    bool name_sources = false;  // logs name the file and line of kernels
+    std::function<std::string()> cuda_toolchain;  // CapabilitiesReply.cuda_toolchain; may be null
+    bool name_sources = false;                    // logs name the file and line of kernels
   };
 
   explicit Handler(Parts parts);

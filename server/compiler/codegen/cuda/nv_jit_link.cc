@@ -25,6 +25,7 @@ struct Library {
   int (*cubin)(Handle, void*) = nullptr;
   int (*log_size)(Handle, size_t*) = nullptr;
   int (*log)(Handle, char*) = nullptr;
+  int (*version)(unsigned*, unsigned*) = nullptr;  // null: it has none
 };
 
 Library& Loaded() {
@@ -48,6 +49,7 @@ Library FunctionsOf(void* file) {
   find("nvJitLinkGetLinkedCubin", &found.cubin);
   find("nvJitLinkGetErrorLogSize", &found.log_size);
   find("nvJitLinkGetErrorLog", &found.log);
+  found.version = reinterpret_cast<decltype(found.version)>(dlsym(file, "nvJitLinkVersion"));
   return all ? found : Library();
 }
 
@@ -90,6 +92,13 @@ void LoadNvJitLink() {
 }
 
 bool HasNvJitLink() { return Loaded().create != nullptr; }
+
+std::string NvJitLinkVersion() {
+  unsigned major = 0, minor = 0;
+  const Library& library = Loaded();
+  if (library.version == nullptr || library.version(&major, &minor) != kSuccess) return "";
+  return absl::StrCat(major, ".", minor);
+}
 
 absl::StatusOr<std::string> Assemble(const std::string& ptx, uint32_t arch) {
   const std::string option = absl::StrCat("-arch=sm_", arch);

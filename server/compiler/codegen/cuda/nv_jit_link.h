@@ -15,6 +15,8 @@ namespace kiln::cuda {
 void LoadNvJitLink();
 // Whether the library was loaded.
 bool HasNvJitLink();
+// "13.0"; "" if it was not loaded, or does not say.
+std::string NvJitLinkVersion();
 
 // Machine code for sm_<arch>, optimised. Equal texts give equal bytes. Unimplemented: the library
 // does not know the architecture. Requires: HasNvJitLink.
