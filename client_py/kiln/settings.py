@@ -86,6 +86,7 @@ OPTIONS = {
     "check_overflow": "print",
     "cpu_level": "",
     "cuda_device": 0,
+    "deterministic": False,
     "lanes": "auto",
     "snode_memory_GB": 0.0,
 }
@@ -130,6 +131,7 @@ class Config:
             "ad_tape_GB",
             "cpu_level",
             "cuda_device",
+            "deterministic",
             "lanes",
             "snode_memory_GB",
             "dynamic_index",
@@ -155,6 +157,7 @@ class Config:
             "check_bounds": bool(self.debug or self.check_out_of_bound),
             "on_overflow": ON_OVERFLOW[self.check_overflow if self.debug else "print"],
             "lanes": LANES[self.lanes],
+            "deterministic": bool(self.deterministic) and self.arch == arch.cuda,
             "default_int": self.default_ip.scalar,
             "default_float": self.default_fp.scalar,
         }

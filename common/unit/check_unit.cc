@@ -39,11 +39,15 @@ absl::Status CheckTarget(const proto::CompileUnit& unit) {
 }
 
 // Checks the options, and reads the default types from them.
-absl::Status CheckOptions(const proto::CodeOptions& options, DefaultTypes* defaults) {
+absl::Status CheckOptions(const proto::CodeOptions& options, bool for_cuda,
+                          DefaultTypes* defaults) {
   // Refused, not clamped: each level is a key of its own for equal code.
   if (options.opt_level() > 3) return Bad("options: optimisation level ", options.opt_level());
   if (!proto::Lanes_IsValid(options.lanes())) {
     return Bad("options: ", options.lanes(), " lanes");
+  }
+  if (options.deterministic() && !for_cuda) {
+    return Bad("options: deterministic sums, which are CUDA's, for a CPU");
   }
   if (!proto::OnOverflow_IsValid(options.on_overflow())) {
     return Bad("options: ", options.on_overflow(), " on overflow");
@@ -169,7 +173,7 @@ absl::StatusOr<CheckedUnit> CheckUnit(const proto::CompileUnit& unit,
   // Of the unit; types that the checks add to the table must not be named by it.
   const size_t num_types = types.size();
   UnitFacts facts{unit, &types, {}, {}, {}};
-  RETURN_IF_ERROR(CheckOptions(unit.options(), &facts.defaults));
+  RETURN_IF_ERROR(CheckOptions(unit.options(), unit.target().has_cuda(), &facts.defaults));
   for (int i = 0; i < unit.trees_size(); ++i) {
     const absl::Status status = CheckTree(unit.trees(i));
     if (!status.ok()) return Bad("tree ", i, ": ", status.message());

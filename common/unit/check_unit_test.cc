@@ -321,6 +321,7 @@ TEST(CheckUnit, RefusesTheRest) {
       {unit + "options { opt_level: 4 }", "optimisation level"},
       {unit + "options { on_overflow: 3 }", "on overflow"},
       {unit + "options { lanes: 3 }", "lanes"},
+      {unit + "options { deterministic: true }", "deterministic"},
       {with("nodes {}", "nodes { kind: PRINT }"), "node 0 is used"},
       {with("kind: SNODE_ROOT", "kind: SNODE_DENSE"), "root"},
       {with("tree { node: 1", "tree { node: 3"), "SNode 3"},

@@ -222,7 +222,11 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   if (unit.target().has_cuda()) {
     if (relocatable) return absl::UnimplementedError("modules hold no code for CUDA");
     const auto slots = static_cast<int64_t>(checked.arguments.slots.size());
-    kernel->setAttr(kSlotsAttribute, mlir::Builder(&state_->context).getI64IntegerAttr(slots));
+    mlir::Builder builder(&state_->context);
+    kernel->setAttr(kSlotsAttribute, builder.getI64IntegerAttr(slots));
+    if (unit.options().deterministic()) {
+      kernel->setAttr(kDeterministicAttribute, builder.getUnitAttr());
+    }
   }
   ASSIGN_OR_RETURN(GeneratedCode code,
                    state_->generator.Generate(kernel, unit.target(), unit.options(), report,
@@ -235,7 +239,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   out.info.mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());
   out.info.mutable_arguments()->Assign(layout.slots.begin(), layout.slots.end());
   out.info.mutable_results()->Assign(layout.results.begin(), layout.results.end());
-  out.info.set_temporary_bytes(kernel.getTemporaryBytes().value_or(0));
+  out.info.set_temporary_bytes(static_cast<uint64_t>(code.temporary_bytes));
   out.info.set_has_effects(code.has_effects);
   out.info.set_can_fail(code.can_fail);
   out.info.set_draws(code.draws);

@@ -582,3 +582,113 @@ def test_tasks_in_a_row_are_one_launch(run_python, tmp_path):
         MOST_BLOCKS="1",
     )
     assert out == "1 1504 2510 503\n"
+
+
+SUMS = """
+import os
+
+import numpy as np
+
+import kiln as ti
+
+rng = np.random.default_rng(1)
+values = rng.standard_normal(300_000).astype(np.float32) * 10.0 ** rng.integers(-6, 6, 300_000)
+ti.init(arch=ti.cuda, deterministic=os.environ["DETERMINISTIC"] == "1")
+x, total = ti.field(ti.f32, 300_000), ti.field(ti.f32, 3)
+grid = ti.field(ti.f64, (37, 53))
+sparse = ti.field(ti.f32)
+ti.root.pointer(ti.i, 100).dense(ti.i, 64).place(sparse)
+x.from_numpy(values.astype(np.float32))
+
+
+@ti.kernel
+def fill():
+    for i, j in grid:
+        grid[i, j] = x[i * 53 + j]
+    for i in range(6400):
+        if i % 7 < 3:
+            sparse[i] = x[i]
+
+
+@ti.kernel
+def both(n: ti.i32) -> ti.f32:
+    total.fill(1)
+    s = 0.0
+    for i in range(n):
+        total[0] += x[i] * 1.5
+        total[1] -= x[i] * x[i]
+        ti.atomic_max(total[2], x[i])
+    for i in x:
+        s += x[i]
+    return s
+
+
+@ti.kernel
+def others() -> ti.types.vector(3, ti.f64):
+    s, product, least = ti.f64(0.0), ti.f64(1.0), ti.f64(1e30)
+    for i, j in grid:
+        s += grid[i, j] * 1.1
+        ti.atomic_min(least, grid[i, j])
+    for i in sparse:
+        product += sparse[i]
+    return ti.Vector([s, product, least])
+
+
+fill()
+found = []
+for n in 1, 127, 129, 30_000, 300_000:
+    found += [both(n), *total.to_numpy()]
+found += list(others())
+expected = values.astype(np.float32).astype(np.float64).sum() * 1.5
+assert abs(found[-6] - 1 - expected) < 1e-3 * np.abs(values).sum(), (found[-6], expected)
+print(np.array(found, np.float64).tobytes().hex())
+"""
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_sums_in_the_order_of_blocks(run_python, deterministic):
+    found = {
+        run_python(
+            SUMS,
+            KILN_CUDA_DRIVER="emulator",
+            KILN_FAKE_CUDA=f"seed={seed};check=race,init",
+            DETERMINISTIC=str(int(deterministic)),
+        )
+        for seed in range(2)
+    }
+    assert (len(found) == 1) == deterministic
+
+
+def test_sums_are_in_order_in_graphs_and_each_launch(run_python):
+    out = run_python(IN_ORDER_AGAIN, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off")
+    assert out == "equal\n"
+
+
+IN_ORDER_AGAIN = """
+import numpy as np
+
+import kiln as ti
+
+ti.init(arch=ti.cuda, deterministic=True)
+x, total = ti.field(ti.f32, 50_000), ti.field(ti.f32, ())
+x.from_numpy(np.random.default_rng(2).standard_normal(50_000).astype(np.float32))
+
+
+@ti.kernel
+def add():
+    for i in x:
+        total[None] += x[i]
+
+
+def after(run):
+    total[None] = 0
+    for _ in range(3):
+        run()
+    return total[None]
+
+
+with ti.graph.capture() as graph:
+    add()
+assert len({after(add), after(add), after(graph.launch), after(graph.launch)}) == 1
+print("equal")
+"""

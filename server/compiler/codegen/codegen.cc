@@ -161,6 +161,7 @@ absl::StatusOr<GeneratedCode> CodeGenerator::Generate(mlir::Operation* kernel,
   result.can_fail = emitted.can_fail;
   result.draws = emitted.draws;
   result.tapes = emitted.tapes;
+  result.temporary_bytes = emitted.temporary_bytes;
   return result;
 }
 

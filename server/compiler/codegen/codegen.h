@@ -28,6 +28,7 @@ struct GeneratedCode {
   bool can_fail = false;                     // asserts
   bool draws = false;                        // random numbers
   bool tapes = false;                        // threads have tapes, on CUDA
+  int64_t temporary_bytes = 0;               // of a launch
   std::map<std::string, std::string> needs;  // ArtifactInfo.needs
 };
 

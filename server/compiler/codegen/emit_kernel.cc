@@ -122,6 +122,7 @@ absl::StatusOr<EmittedKernel> EmitKernel(mlir::Operation* kernel_op, const codeg
   result.can_fail = state.can_fail;
   result.draws = state.draws;
   result.tapes = state.tapes;
+  result.temporary_bytes = state.temporary_bytes;
   return result;
 }
 

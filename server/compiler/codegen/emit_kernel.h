@@ -21,6 +21,8 @@ namespace kiln {
 // A kernel's attribute with the number of its argument slots, an i64, for targets that pass them by
 // value. Absent: 0.
 inline constexpr char kSlotsAttribute[] = "slots";
+// Present: sums of floats are deterministic (options.proto).
+inline constexpr char kDeterministicAttribute[] = "deterministic";
 
 struct EmittedKernel {
   std::unique_ptr<llvm::Module> module;  // device library calls unresolved
@@ -29,6 +31,7 @@ struct EmittedKernel {
   bool can_fail = false;
   bool draws = false;
   bool tapes = false;
+  int64_t temporary_bytes = 0;  // of a launch
 };
 
 // `kernel` is a kiln.kernel of tasks. Unimplemented names an op that has no emission.

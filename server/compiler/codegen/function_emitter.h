@@ -60,11 +60,15 @@ struct KernelState {
   llvm::SmallVector<mlir::Attribute> storages;
   AliasScopes scopes;
   FunctionFacts facts;
-  int64_t num_slots;  // of arguments: kernel's attribute `slots`, which the compiler sets
+  int64_t num_slots;        // of arguments: kernel's attribute `slots`, which the compiler sets
+  bool deterministic;       // kernel's attribute of that name, which the compiler sets
+  int64_t temporary_bytes;  // the kernel's, and those of TakeTemporaries
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
   bool tapes = false;  // threads have tapes, on devices where the launch makes them
+  // Where so many bytes begin among the launch's temporaries, at a multiple of 16.
+  int64_t TakeTemporaries(int64_t bytes);
   // Of the task that is being emitted, among those that the runtime starts as one (Target::Joins).
   uint32_t part = 0;
   std::string unsupported;  // name of the first op without an emission

@@ -52,12 +52,20 @@ KernelState::KernelState(ir::KernelOp kernel, llvm::Module* module, const codege
       facts(kernel),
       num_slots(kernel->getAttrOfType<mlir::IntegerAttr>(kSlotsAttribute)
                     ? kernel->getAttrOfType<mlir::IntegerAttr>(kSlotsAttribute).getInt()
-                    : 0) {
+                    : 0),
+      deterministic(kernel->hasAttr(kDeterministicAttribute)),
+      temporary_bytes(static_cast<int64_t>(kernel.getTemporaryBytes().value_or(0))) {
   for (auto function : kernel.getBody().getOps<ir::FunctionOp>()) {
     // The order in the module need not be that of the numbers.
     if (function.getNumber() >= functions.size()) functions.resize(function.getNumber() + 1);
     functions[function.getNumber()] = function;
   }
+}
+
+int64_t KernelState::TakeTemporaries(int64_t bytes) {
+  const auto at = static_cast<int64_t>(llvm::alignTo(temporary_bytes, 16));
+  temporary_bytes = at + bytes;
+  return at;
 }
 
 llvm::Function* KernelState::FunctionFor(ir::CallOp call, bool parallel) {

@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/cuda/block_reduce.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln::cuda {
@@ -8,7 +9,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kWarp = 32, kMostWarps = 32, kShared = 3;  // kShared: LLVM's address space
+constexpr unsigned kMostWarps = 32, kShared = 3;  // kShared: LLVM's address space
 
 // What an atomic that subtracts takes in is a sum.
 ir::AtomicKind KindOfPartials(ir::AtomicKind kind) {
@@ -52,7 +53,8 @@ std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTask
 
 llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
                                                 llvm::ArrayRef<ir::AtomicKind> kinds,
-                                                llvm::ArrayRef<Value*> values) {
+                                                llvm::ArrayRef<Value*> values,
+                                                llvm::BasicBlock* others) {
   llvm::IRBuilder<>& b = f.builder();
   namespace I = llvm::Intrinsic;
   llvm::SmallVector<Value*, 4> totals(values.begin(), values.end());
@@ -90,9 +92,13 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   b.CreateBr(all);
   b.SetInsertPoint(all);
   b.CreateIntrinsic(I::nvvm_barrier0, {}, {});
-  llvm::BasicBlock* first_warp = f.NewBlock("first_warp");
-  b.CreateCondBr(b.CreateIsNull(warp), first_warp, f.return_block());
-  b.SetInsertPoint(first_warp);
+  // Warps that come to barriers later stay together until then: all of them compute the same.
+  const bool others_end = others == f.return_block();
+  if (others_end) {
+    llvm::BasicBlock* first_warp = f.NewBlock("first_warp");
+    b.CreateCondBr(b.CreateIsNull(warp), first_warp, others);
+    b.SetInsertPoint(first_warp);
+  }
   // Lanes without a warp have the identities.
   Value* warps =
       b.CreateLShr(b.CreateIntrinsic(I::nvvm_read_ptx_sreg_ntid_x, {}, {}), b.getInt32(5));
@@ -105,9 +111,85 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   }
   reduce_warp();
   llvm::BasicBlock* first_thread = f.NewBlock("first_thread");
-  b.CreateCondBr(b.CreateIsNull(lane), first_thread, f.return_block());
+  b.CreateCondBr(b.CreateIsNull(others_end ? lane : thread), first_thread, others);
   b.SetInsertPoint(first_thread);
   return totals;
+}
+
+bool DependsOnOrder(llvm::ArrayRef<ir::AtomicKind> kinds) {
+  return llvm::any_of(kinds, [](ir::AtomicKind kind) {
+    return kind == ir::AtomicKind::addf || kind == ir::AtomicKind::mulf;
+  });
+}
+
+llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTaskOp task,
+                                               llvm::ArrayRef<ir::AtomicKind> kinds,
+                                               llvm::ArrayRef<Value*> values) {
+  llvm::IRBuilder<>& b = f.builder();
+  namespace I = llvm::Intrinsic;
+  // The number of blocks that have arrived, then the values of each block, eight bytes each.
+  constexpr int64_t kBytes = 8, kFirst = 16;
+  const int64_t offset = f.state().TakeTemporaries(
+      kFirst + kBytes * kGridReductionBlocks * static_cast<int64_t>(values.size()));
+  Value* memory = b.CreateConstInBoundsGEP1_64(
+      b.getInt8Ty(), f.FromLaunch(codegen::LaunchField::kTemporaries), offset);
+  Value* block = EmitSpecial(b, I::nvvm_read_ptx_sreg_ctaid_x);
+  Value* blocks = EmitSpecial(b, I::nvvm_read_ptx_sreg_nctaid_x);
+  const auto slot = [&](size_t i, Value* of_block) {
+    Value* first = b.getInt64(i * kGridReductionBlocks);
+    Value* at = b.CreateMul(b.CreateAdd(first, of_block), b.getInt64(kBytes));
+    return b.CreateInBoundsGEP(b.getInt8Ty(), memory, b.CreateAdd(at, b.getInt64(kFirst)));
+  };
+  auto* is_last = new llvm::GlobalVariable(*f.module(), b.getInt32Ty(), /*isConstant=*/false,
+                                           llvm::GlobalValue::InternalLinkage,
+                                           llvm::UndefValue::get(b.getInt32Ty()), "is_last",
+                                           nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+
+  llvm::BasicBlock* arrived = f.NewBlock("arrived");
+  const auto totals = EmitBlockReduction(f, task, kinds, values, arrived);
+  for (auto [i, total] : llvm::enumerate(totals)) {
+    b.CreateStore(total, slot(i, block), /*isVolatile=*/true);
+  }
+  b.CreateIntrinsic(I::nvvm_membar_gl, {}, {});
+  // Counts up to the last block, and then is zero again: for the next launch.
+  Value* highest = b.CreateTrunc(b.CreateSub(blocks, b.getInt64(1)), b.getInt32Ty());
+  Value* before =
+      b.CreateIntrinsic(I::nvvm_atomic_load_inc_32, {memory->getType()}, {memory, highest});
+  b.CreateStore(b.CreateZExt(b.CreateICmpEQ(before, highest), b.getInt32Ty()), is_last);
+  b.CreateBr(arrived);
+
+  b.SetInsertPoint(arrived);
+  b.CreateIntrinsic(I::nvvm_barrier0, {}, {});
+  llvm::BasicBlock* last = f.NewBlock("last_block");
+  b.CreateCondBr(b.CreateIsNotNull(b.CreateLoad(b.getInt32Ty(), is_last)), last, f.return_block());
+  b.SetInsertPoint(last);
+  b.CreateIntrinsic(I::nvvm_membar_gl, {}, {});
+
+  // Thread t combines those of the blocks t, t + T, ... of T threads.
+  llvm::BasicBlock* header = f.NewBlock("blocks");
+  llvm::BasicBlock* body = f.NewBlock("of_block");
+  llvm::BasicBlock* exit = f.NewBlock("blocks_end");
+  Value* thread = EmitSpecial(b, I::nvvm_read_ptx_sreg_tid_x);
+  Value* threads = EmitSpecial(b, I::nvvm_read_ptx_sreg_ntid_x);
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  llvm::PHINode* number = b.CreatePHI(b.getInt64Ty(), 2);
+  number->addIncoming(thread, last);
+  auto sums = f.Phis(header, mlir::ValueRange(task.getAccumulators()).getTypes());
+  for (auto [sum, init] : llvm::zip(sums, task.getInits())) {
+    sum->addIncoming(LlvmConstant(init, b.getContext()), last);
+  }
+  b.CreateCondBr(b.CreateICmpSLT(number, blocks), body, exit);
+  b.SetInsertPoint(body);
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value* partial = b.CreateLoad(sum->getType(), slot(i, number), /*isVolatile=*/true);
+    sum->addIncoming(f.Combine(kinds[i], sum, partial), body);
+  }
+  number->addIncoming(b.CreateNSWAdd(number, threads), body);
+  b.CreateBr(header);
+  b.SetInsertPoint(exit);
+  return EmitBlockReduction(f, task, kinds, llvm::SmallVector<Value*, 4>(sums.begin(), sums.end()),
+                            f.return_block());
 }
 
 }  // namespace kiln::cuda

@@ -14,11 +14,25 @@ namespace kiln::cuda {
 std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTaskOp task);
 
 // Combines `values` of all threads of the block, by shuffles within warps and shared memory between
-// them. Emission continues in the block's first thread, which has the results; the others go to the
-// function's end. Requires: blocks of whole warps, all of whose threads get here.
+// them. Emission continues in the block's first thread, which has the results; the others go to
+// `others`. Requires: blocks of whole warps, all of whose threads get here.
 llvm::SmallVector<llvm::Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTaskOp task,
                                                       llvm::ArrayRef<ir::AtomicKind> kinds,
-                                                      llvm::ArrayRef<llvm::Value*> values);
+                                                      llvm::ArrayRef<llvm::Value*> values,
+                                                      llvm::BasicBlock* others);
+
+// Whether the result depends on the order in which blocks combine their values.
+bool DependsOnOrder(llvm::ArrayRef<ir::AtomicKind> kinds);
+
+// The most blocks of a task with EmitGridReduction.
+inline constexpr int64_t kGridReductionBlocks = 2048;
+
+// Combines the values of all blocks, too, in the order of their numbers: each leaves what it has in
+// the launch's temporaries, and the one that comes last combines them. Emission continues in the
+// first thread of that block; all others go to the function's end. Requires: the same.
+llvm::SmallVector<llvm::Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTaskOp task,
+                                                     llvm::ArrayRef<ir::AtomicKind> kinds,
+                                                     llvm::ArrayRef<llvm::Value*> values);
 
 }  // namespace kiln::cuda
 

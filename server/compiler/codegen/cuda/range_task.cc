@@ -313,7 +313,7 @@ void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
 
 void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_RANGE);
-  SetThreads(op, task);
+  SetThreads(*state, op, task);
   llvm::Function* function = state->target->NewTaskFunction(state, task->symbol());
   FunctionEmitter f(state, function, IsParallel(op));
   f.DrawFor(number, op.getBody());

@@ -251,7 +251,7 @@ void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::T
   task->set_tree(plan.field.getTree());
   task->set_node(plan.node);
   task->set_slices(plan.slices);
-  SetThreads(op, task);
+  SetThreads(*state, op, task);
   llvm::Function* function = state->target->NewTaskFunction(state, task->symbol());
   FunctionEmitter f(state, function, IsParallel(op));
   f.DrawFor(number, op.getBody());

@@ -21,6 +21,22 @@ Value* EmitThreads(llvm::IRBuilderBase& b) {
                      EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
 }
 
+// How the threads of a block combine what they accumulate; nothing if each goes by itself.
+std::optional<llvm::SmallVector<ir::AtomicKind, 4>> BlockKinds(const KernelState& state,
+                                                               ir::RangeTaskOp task) {
+  // Where the program's own threads wait for each other, those that have left the loop must not
+  // wait here for those that have not.
+  if (!IsParallel(task) || WorksTogether(state.kernel, task)) return std::nullopt;
+  return CombiningKinds(task);
+}
+
+// Whether blocks are combined in their order.
+bool InOrderOfBlocks(const KernelState& state, ir::RangeTaskOp task) {
+  if (!state.deterministic || task.getInits().empty()) return false;
+  const auto kinds = BlockKinds(state, task);
+  return kinds && DependsOnOrder(*kinds);
+}
+
 }  // namespace
 
 Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which) {
@@ -38,7 +54,7 @@ uint32_t BlockOf(ir::RangeTaskOp op) { return op.getBlockDim() > 0 ? op.getBlock
 
 bool IsParallel(ir::RangeTaskOp op) { return op.getMaxThreads() != 1; }
 
-void SetThreads(ir::RangeTaskOp op, proto::Task* task) {
+void SetThreads(const KernelState& state, ir::RangeTaskOp op, proto::Task* task) {
   task->set_block_dim(BlockOf(op));
   // Other limits are those of CPU threads.
   if (!IsParallel(op)) task->set_max_threads(1);
@@ -46,6 +62,10 @@ void SetThreads(ir::RangeTaskOp op, proto::Task* task) {
   // together may rely on being in one round of the loop.
   const bool together = WorksTogether(op->getParentOfType<ir::KernelOp>(), op);
   task->set_waves(!op.getInits().empty() ? 1 : together ? 0 : kWaves);
+  if (!InOrderOfBlocks(state, op)) return;
+  // As many blocks as the loop's length asks for, whatever the device.
+  task->set_waves(0);
+  task->set_max_threads(kGridReductionBlocks * task->block_dim());
 }
 
 ThreadLoop::ThreadLoop(FunctionEmitter& f, ir::RangeTaskOp task)
@@ -117,12 +137,14 @@ void ThreadLoop::Finish() {
   // early and a barrier would wait for them, what a thread has. A thread without iterations, or a
   // block whose first thread has none, has nothing but the identities.
   if (values_.empty()) return f_.Finish();
-  // Where the program's own threads wait for each other, those that have left the loop must not
-  // wait here for those that have not.
-  const auto kinds = WorksTogether(f_.state().kernel, task_) ? std::nullopt : CombiningKinds(task_);
-  if (kinds && IsParallel(task_) && BlockOf(task_) % kWarp == 0 &&
-      llvm::pred_empty(f_.return_block())) {
-    values_ = EmitBlockReduction(f_, task_, *kinds, values_);
+  const bool whole_blocks = BlockOf(task_) % kWarp == 0 && llvm::pred_empty(f_.return_block());
+  if (const auto kinds = BlockKinds(f_.state(), task_); kinds && whole_blocks) {
+    if (InOrderOfBlocks(f_.state(), task_)) {
+      values_ = EmitGridReduction(f_, task_, *kinds, values_);
+      some_ = b_.getTrue();
+    } else {
+      values_ = EmitBlockReduction(f_, task_, *kinds, values_, f_.return_block());
+    }
   }
   BasicBlock* some = f_.NewBlock("some");
   b_.CreateCondBr(some_, some, f_.return_block());

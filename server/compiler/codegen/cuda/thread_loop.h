@@ -24,7 +24,7 @@ uint32_t BlockOf(ir::RangeTaskOp op);
 // A loop of one thread needs no atomics.
 bool IsParallel(ir::RangeTaskOp op);
 // States how many threads run the task.
-void SetThreads(ir::RangeTaskOp op, proto::Task* task);
+void SetThreads(const KernelState& state, ir::RangeTaskOp op, proto::Task* task);
 
 // The loop of a task as its threads run it, each with partial results of its own:
 //
