@@ -84,7 +84,11 @@ class SparseCG:
     dtype: Any
     matrix: Any
     def solve(self) -> Any:
-        """Returns (x, whether it converged). Prints the iterations and the estimated error."""
+        """Returns (x, whether it converged). Prints the iterations and the estimated error.
+
+        x is a NumPy array; if `b` is an ndarray on a CUDA device, which then does the work, it is
+        an ndarray there.
+        """
 class SparseMatrix:
     """An n by m matrix of f32 or f64 that stores only the elements that were set.
 
@@ -107,7 +111,7 @@ class SparseMatrix:
         """The product with another sparse matrix, or with a vector of `m` numbers.
 
         The product with a field or NumPy array is a NumPy array, that with an ndarray a new
-        ndarray.
+        ndarray, which a CUDA device computes if the program uses one.
         """
     def __mul__(self, other: Any) -> Any:
         """The product of all elements with a number, or of two matrices element by element."""
@@ -141,6 +145,8 @@ class SparseMatrix:
 
         filename: the file's path.
         """
+    def rows_on_device(self) -> Any:
+        """A copy of the matrix on the CUDA device, made at the first use."""
     @property
     def shape(self) -> Any:
         """The numbers of rows and columns."""
@@ -241,6 +247,7 @@ class SparseSolver:
         """
     solver: Any
 matrixfree_cg: Any
+on_device: Any
 sparse_cg: Any
 sparse_matrix: Any
 sparse_solver: Any

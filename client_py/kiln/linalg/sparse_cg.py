@@ -1,6 +1,8 @@
 """Conjugate gradients on a sparse matrix."""
 
+from ..data.ndarray import ScalarNdarray
 from ..errors import TaichiRuntimeError
+from .on_device import conjugate_gradients, works_on
 from .sparse_matrix import as_vector
 
 
@@ -38,14 +40,27 @@ class SparseCG:
         self.max_iter, self.atol = max_iter, atol
 
     def solve(self):
-        """Returns (x, whether it converged). Prints the iterations and the estimated error."""
+        """Returns (x, whether it converged). Prints the iterations and the estimated error.
+
+        x is a NumPy array; if `b` is an ndarray on a CUDA device, which then does the work, it is
+        an ndarray there.
+        """
         from .. import _linalg
 
         b = self._vector(self.b)
         x = 0 * b if self.x0 is None else self._vector(self.x0).copy()
-        iterations, error, converged = _linalg.conjugate_gradients(
-            self.matrix.matrix, b, x, int(self.max_iter), float(self.atol)
-        )
+        most, tolerance = int(self.max_iter), float(self.atol)
+        if works_on(self.b):
+            made = ScalarNdarray(self.dtype, b.shape)
+            made.from_numpy(x)
+            x = made
+            iterations, error, converged = conjugate_gradients(
+                self.matrix.rows_on_device(), self.b, x, most, tolerance
+            )
+        else:
+            iterations, error, converged = _linalg.conjugate_gradients(
+                self.matrix.matrix, b, x, most, tolerance
+            )
         print(f"#iterations:     {iterations}\nestimated error: {error:g}")
         return x, converged
 

@@ -13,6 +13,7 @@ from ..arch import cuda
 from ..data.field import Field, _caller
 from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
+from .on_device import DeviceRows, works_on
 
 _FORMATS = ("col_major", "row_major")
 # The limit of Eigen's 32-bit indices.
@@ -43,6 +44,7 @@ class SparseMatrix:
             n, m = extents(n, m)
             sm = make_native(dtype, n, m, (), (), ())
         self.matrix = sm
+        self._on_device = None
         self.dtype = ti_types.f32 if type(sm).__name__.endswith("F32") else ti_types.f64
         self.n, self.m = sm.num_rows, sm.num_columns
 
@@ -85,7 +87,7 @@ class SparseMatrix:
         """The product with another sparse matrix, or with a vector of `m` numbers.
 
         The product with a field or NumPy array is a NumPy array, that with an ndarray a new
-        ndarray.
+        ndarray, which a CUDA device computes if the program uses one.
         """
         if isinstance(other, SparseMatrix):
             assert self.m == other.n, self._mismatch(other)
@@ -94,7 +96,10 @@ class SparseMatrix:
             if other.shape[0] != self.m:
                 raise TaichiRuntimeError(self._vector_mismatch(other))
             made = ScalarNdarray(other.dtype, (self.n,))
-            made.from_numpy(self._product(other))
+            if works_on(other):
+                self.rows_on_device().multiply(other, made)
+            else:
+                made.from_numpy(self._product(other))
             return made
         if not isinstance(other, Field) and type(other).__name__ != "ndarray":
             raise TaichiRuntimeError(
@@ -111,6 +116,7 @@ class SparseMatrix:
 
     def __setitem__(self, indices, value):
         self.matrix.set(*self._element(indices), float(value))
+        self._on_device = None
 
     def __str__(self):
         return self.matrix.to_text()
@@ -163,6 +169,12 @@ class SparseMatrix:
             out.write(self.matrix.to_matrix_market())
 
     # --- internals
+
+    def rows_on_device(self):
+        """A copy of the matrix on the CUDA device, made at the first use."""
+        if self._on_device is None or not self._on_device.is_of(self.matrix):
+            self._on_device = DeviceRows(self.matrix, self.dtype)
+        return self._on_device
 
     def _product(self, vector):
         """The product with a vector, as a NumPy array."""

@@ -5,6 +5,7 @@
 // (numpy.h, eigen.h) crashes with versions of NumPy that are newer than itself.
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -53,6 +54,21 @@ void MultiplyVector(const Matrix<T>& a, const py::object& x, const py::object& p
   to.vector() = a.value * from.vector();
 }
 
+// The elements row by row: those of row i are numbers starts[i] to below starts[i + 1].
+template <typename T>
+void CopyRows(const Matrix<T>& a, const py::object& starts, const py::object& columns,
+              const py::object& values) {
+  const int64_t count = a.value.nonZeros();
+  const NumberBuffer<int32_t> start(starts, "starts", a.value.rows() + 1);
+  const NumberBuffer<int32_t> column(columns, "columns", count);
+  const NumberBuffer<T> value(values, "values", count);
+  const py::gil_scoped_release unlocked;
+  const Eigen::SparseMatrix<T, Eigen::RowMajor, int32_t> rows = a.value;
+  std::copy_n(rows.outerIndexPtr(), rows.rows() + 1, start.data());
+  std::copy_n(rows.innerIndexPtr(), count, column.data());
+  std::copy_n(rows.valuePtr(), count, value.data());
+}
+
 template <typename T>
 void BindMatrix(py::module_& m, const char* name) {
   using M = Matrix<T>;
@@ -70,6 +86,7 @@ void BindMatrix(py::module_& m, const char* name) {
       .def(
           "multiply", [](const M& a, const M& b) { return Wrap<T>(a.value * b.value); }, Unlocked())
       .def("multiply_vector", &MultiplyVector<T>)
+      .def("to_rows", &CopyRows<T>)
       .def(
           "transpose", [](const M& a) { return Wrap<T>(a.value.transpose()); }, Unlocked())
       // With the GIL: these take less time than releasing it.
@@ -80,6 +97,7 @@ void BindMatrix(py::module_& m, const char* name) {
           "to_text", [](const M& a) { return ToText(a.value); }, Unlocked())
       .def(
           "to_matrix_market", [](const M& a) { return ToMatrixMarket(a.value); }, Unlocked())
+      .def_property_readonly("num_elements", [](const M& a) { return a.value.nonZeros(); })
       .def_property_readonly("num_rows", [](const M& a) { return a.value.rows(); })
       .def_property_readonly("num_columns", [](const M& a) { return a.value.cols(); });
 }
