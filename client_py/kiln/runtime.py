@@ -116,6 +116,7 @@ def reset():
     derivatives_made = False
     for forget in _at_reset:
         forget()
+    declared.forget()
     _native.forget_instances()
     _native.set_profiler(None)
     cfg.set_defaults()

@@ -1,7 +1,9 @@
 """Settings: options, environment, architectures, repeated init and reset."""
 
 import copy
+import gc
 import re
+import weakref
 
 import pytest
 
@@ -61,6 +63,17 @@ def test_architectures(ti, capsys, monkeypatch):
     assert capsys.readouterr().err.count("falling back to CPU") == 2
     with pytest.raises(RuntimeError, match="not supported"):
         ti.init(ti.cuda, enable_fallback=False)
+
+
+def test_reset_frees_fields_that_no_kernel_has_seen(ti):
+    field = ti.field(ti.i32)
+    ti.root.dense(ti.i, 4).place(field)
+    field[1] = 2
+    gone = weakref.ref(field)
+    del field
+    ti.init(ti.cpu)
+    gc.collect()
+    assert gone() is None
 
 
 def test_required_version(ti):

@@ -26,6 +26,11 @@ def check(generation):
             raise say.companions_are_not_placed(kind=kind, places=_lines(missing))
     for field, _ in fields:
         field._check_shapes()
+    forget()
+
+
+def forget():
+    """Keeps none of the fields any longer: they were checked, or exist no more."""
     _fields.clear()
     _native.check_fields(False)
 
@@ -36,4 +41,4 @@ def _lines(fields):
     return "\n".join(f'  File "{file}", line {line}' for file, line in made)
 
 
-__all__ = ["add", "check"]
+__all__ = ["add", "check", "forget"]
