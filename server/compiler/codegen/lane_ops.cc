@@ -1,38 +1,26 @@
 // Arithmetic, random numbers and atomics of lanes.
 #include "llvm/ADT/TypeSwitch.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "server/compiler/codegen/lane_emitter.h"
 #include "server/compiler/codegen/random_streams.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/dialect/atomic_kinds.h"
+#include "server/compiler/dialect/math_calls.h"
 
 namespace kiln {
 namespace {
 
 namespace arith = mlir::arith;
-namespace math = mlir::math;
 using llvm::Value;
 
 bool Divides(mlir::Operation& op) {
   return llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
 }
 
-// Whether the op is a call of a function that takes scalars, unless the target has another one that
-// takes vectors.
-bool IsCall(mlir::Operation& op) {
-  // What is not among these is an instruction or a few.
-  return llvm::isa<arith::RemFOp>(op) ||
-         (llvm::isa<math::MathDialect>(op.getDialect()) &&
-          !llvm::isa<math::AbsFOp, math::AbsIOp, math::SqrtOp, math::RsqrtOp, math::FloorOp,
-                     math::CeilOp, math::RoundOp, math::RoundEvenOp, math::TruncOp, math::CtPopOp,
-                     math::CopySignOp, math::FmaOp, math::CountLeadingZerosOp,
-                     math::CountTrailingZerosOp>(op));
-}
-
 }  // namespace
 
 void LaneEmitter::EmitArithmetic(mlir::Operation& op, Value* mask) {
-  if (IsCall(op) && !f_.state().target->IsInline(op)) {
+  // A function that takes scalars, unless the target has another one that takes vectors.
+  if (IsLibraryCall(op) && !f_.state().target->IsInline(op)) {
     Values operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(VectorFor(v));
     Value* result = CallVector(op, operands, mask);

@@ -24,6 +24,7 @@
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/lane_shapes.h"
 #include "server/compiler/dialect/long_loops.h"
+#include "server/compiler/dialect/math_calls.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
@@ -155,19 +156,12 @@ constexpr double kInnerGain = 6;
 // counts a call as ten.
 constexpr double kUnrolled = 128, kOperationsOfCall = 10;
 
-// Whether code calls a function of the math library for it, of each lane or of a vector.
-bool IsCall(mlir::Operation& op) {
-  return llvm::isa<math::SinOp, math::CosOp, math::ExpOp, math::LogOp, math::PowFOp, math::TanOp,
-                   math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op, math::TanhOp,
-                   math::Exp2Op, math::Log2Op, math::Log10Op>(op);
-}
-
 // What LLVM's unroller takes for the size of a loop's body, whose inner loops are unrolled first.
 double SizeForUnrolling(mlir::Region& body) {
   double size = 0;
   for (mlir::Operation& op : body.front()) {
     const double times = llvm::isa<ir::ForOp>(op) ? Trips(op).value_or(kUnrolled) : 1;
-    size += IsCall(op) ? kOperationsOfCall : 1;
+    size += IsLibraryCall(op) ? kOperationsOfCall : 1;
     for (mlir::Region& region : op.getRegions()) {
       if (!region.empty()) size += times * SizeForUnrolling(region);
     }
@@ -239,12 +233,11 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
     const bool constant = op.getOperand(1).getDefiningOp<arith::ConstantOp>() != nullptr;
     cost = constant ? 4 : kLongDivision;
     scalarised = !constant;
-  } else if (IsCall(op)) {
+  } else if (IsLibraryCall(op)) {
     cost = kLibrary;
-    scalarised = !kernel_.getFastMath();
-  } else if (llvm::isa<arith::RemFOp, math::IPowIOp, math::FPowIOp>(op)) {
-    cost = kLibrary;
-    scalarised = true;
+    // These have no functions of vectors.
+    const bool is_scalar = llvm::isa<arith::RemFOp, math::IPowIOp, math::FPowIOp>(op);
+    scalarised = is_scalar || !kernel_.getFastMath();
   } else if (llvm::isa<math::MathDialect>(op.getDialect())) {
     cost = 2;
   } else if (llvm::isa<arith::MulIOp>(op) && wide > 1) {

@@ -107,7 +107,7 @@ absl::StatusOr<std::string> Assemble(const std::string& ptx, uint32_t arch) {
   const int made = Loaded().create(&handle, 2, options);
   if (made != kSuccess) {
     // An older toolkit: the entry could do without machine code, but then each process would
-    // compile the PTX anew, and nobody would know why.
+    // compile the PTX anew, and nothing would say why.
     return absl::UnimplementedError(
         absl::StrCat("nvJitLink of this machine's CUDA toolkit has no "
                      "code for sm_",
