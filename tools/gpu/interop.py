@@ -11,7 +11,8 @@ calls of ti.init and 10^5 ndarrays.
     interop.py --stand-in
 
 Runs, in one process on the emulator, the checks that need no more of PyTorch than stand_in.py has,
-so that a cache has the kernels of all checks. Kernels that other checks launch appear in these.
+so that a cache has the kernels of all checks. Kernels that other checks launch appear in these. Of
+many turns of a check only a few are made there, but with --long.
 """
 
 import ctypes
@@ -151,7 +152,7 @@ def refused(text, call, *args):
 
 
 def turns(number):
-    return 3 if IS_STAND_IN else number
+    return 3 if IS_STAND_IN and not OPTIONS.long else number
 
 
 def cupy():
@@ -782,7 +783,7 @@ def memory_stays_flat():
         ti.init(arch=ti.cuda)
         for turn in range(number):
             run()
-            if turn == min(warm, number - 1):
+            if turn == min(max(warm, number // 10), number - 1):
                 before = used()
         device, process = (now - then for now, then in zip(used(), before))
         found[name] = f"{device >> 10} KiB of the device, {process >> 10} of the process"
@@ -795,7 +796,9 @@ def used():
     gc.collect()
     free, total = torch.cuda.mem_get_info()
     with open("/proc/self/statm") as file:
-        return total - free, int(file.read().split()[1]) * resource.getpagesize()
+        _, resident, shared, *_ = map(int, file.read().split())
+    # Without files and shared memory, in which the emulator has its device's.
+    return total - free, (resident - shared) * resource.getpagesize()
 
 
 @check(stand_in=False)
