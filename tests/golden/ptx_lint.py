@@ -12,6 +12,8 @@ awaited     In a function that waits for a flag, there is a membar directly befo
             which a thread arrives, before the store that ends the waits, and after a wait.
 looked at   A mark that is cleared comes behind a membar after the stores before. Who looks at the
             mark and at what those wrote does so in this order, with a membar between.
+counted     There is a membar between the stores of a block and the increment (atom.inc) by which
+            the last block knows that it is, and between that and its volatile loads.
 handed over What a thread finds through shared memory and writes to is behind a membar with a
             barrier, and another membar with a barrier follows.
 converged   Threads come to barriers, votes and shuffles together: whether they do depends on no
@@ -45,7 +47,7 @@ def problems(text, is_runtime=False):
     marks = {mark for blocks in graphs.values() for mark in _marks(blocks)}
     for name, blocks in graphs.items():
         faults = [*_ordered(blocks), *_published(blocks), *_awaited(blocks)]
-        faults += [*_looked_at(blocks, marks), *_handed_over(blocks)]
+        faults += [*_looked_at(blocks, marks), *_counted(blocks), *_handed_over(blocks)]
         faults += _converged(blocks, is_runtime)
         found += [f"{name}: {fault}" for fault in faults]
     return found + _incomplete(text)
@@ -276,6 +278,21 @@ def _looked_at(blocks, marks):
                 continue
             for other in _before(blocks, number, index):
                 if other.opcode.startswith("ld.volatile") and _place(other) in first:
+                    yield f"no membar between {other.line} and {one.line}"
+                    break
+
+
+def _counted(blocks):
+    for number, block in enumerate(blocks):
+        for index, one in enumerate(block.instructions):
+            if one.opcode.startswith("atom.inc"):
+                before = ("st.",)
+            elif one.opcode.startswith("ld.volatile"):
+                before = ("atom.inc",)
+            else:
+                continue
+            for other in _before(blocks, number, index):
+                if _is_access(other) and other.opcode.startswith(before):
                     yield f"no membar between {other.line} and {one.line}"
                     break
 
