@@ -145,8 +145,6 @@ class SparseMatrix:
 
         filename: the file's path.
         """
-    def rows_on_device(self) -> Any:
-        """A copy of the matrix on the CUDA device, made at the first use."""
     @property
     def shape(self) -> Any:
         """The numbers of rows and columns."""
@@ -247,7 +245,6 @@ class SparseSolver:
         """
     solver: Any
 matrixfree_cg: Any
-on_device: Any
 sparse_cg: Any
 sparse_matrix: Any
 sparse_solver: Any

@@ -13,7 +13,7 @@ from ..arch import cuda
 from ..data.field import Field, _caller
 from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
-from .on_device import DeviceRows, works_on
+from ._on_device import DeviceRows, works_on
 
 _FORMATS = ("col_major", "row_major")
 # The limit of Eigen's 32-bit indices.
@@ -97,7 +97,7 @@ class SparseMatrix:
                 raise TaichiRuntimeError(self._vector_mismatch(other))
             made = ScalarNdarray(other.dtype, (self.n,))
             if works_on(other):
-                self.rows_on_device().multiply(other, made)
+                self._rows_on_device().multiply(other, made)
             else:
                 made.from_numpy(self._product(other))
             return made
@@ -170,7 +170,7 @@ class SparseMatrix:
 
     # --- internals
 
-    def rows_on_device(self):
+    def _rows_on_device(self):
         """A copy of the matrix on the CUDA device, made at the first use."""
         if self._on_device is None or not self._on_device.is_of(self.matrix):
             self._on_device = DeviceRows(self.matrix, self.dtype)
