@@ -463,7 +463,9 @@ Result<> CudaDevice::UseStream(uint64_t handle) {
   Turn turn;
   if (Result<> taken = TakeTurn(&turn); !taken.ok()) return taken;
   for (ChosenStream& chosen : chosen_streams) {
-    if (chosen.device == this) return chosen.stream = stream, Result<>();
+    if (chosen.device != this) continue;
+    chosen.stream = stream;
+    return {};
   }
   chosen_streams.push_back({this, stream});
   return {};
