@@ -87,6 +87,14 @@ void FillTarget(const proto::CompileUnit& unit, uint32_t glibc, proto::Target* t
   if (target->has_cpu()) target->set_glibc(GlibcFor(unit, glibc));
 }
 
+// Clears the options that change no code for the target: they must not make another key. Returns
+// whether there were some.
+bool ClearIdleOptions(const proto::Target& target, proto::CodeOptions* options) {
+  if (target.has_cuda() || !options->deterministic()) return false;
+  options->clear_deterministic();
+  return true;
+}
+
 absl::Status CheckSize(const std::string& canonical) {
   if (canonical.size() <= kMaxUnitBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("kernel too large: ", canonical.size(), " bytes"));
@@ -314,7 +322,8 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   Manifest::Unit used;
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
   FillTarget(unit, options_.glibc, &target);
-  const std::string canonical = WithTarget(recorded, target, unit);
+  const bool cleared = ClearIdleOptions(target, unit.mutable_options());
+  const std::string canonical = WithTarget(cleared ? CanonicalBytes(unit) : recorded, target, unit);
   Job job{canonical, source_map, report, CompilerId(state), {}};
   // While the compiler works, the program may choose another. Without one, loading says why.
   if (target.has_cuda()) job.cuda = DeviceFor(Target::Device::kCuda).value_or(nullptr);
@@ -532,6 +541,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   SetTarget(target, unit.mutable_target());
   FillTarget(unit, options_.glibc, unit.mutable_target());
+  ClearIdleOptions(unit.target(), unit.mutable_options());
   const std::string canonical = CanonicalBytes(unit);
   Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
   // A warm-up may be for another target, whose code this machine cannot load.
@@ -563,6 +573,7 @@ absl::StatusOr<EntryOutcome> LocalSession::FetchEntry(proto::CompileUnit unit,
   State& state = Current();
   const uint32_t glibc = unit.target().glibc() != 0 ? unit.target().glibc() : options_.glibc;
   FillTarget(unit, glibc, unit.mutable_target());
+  ClearIdleOptions(unit.target(), unit.mutable_options());
   const std::string canonical = CanonicalBytes(unit);
   RETURN_IF_ERROR(CheckSize(canonical));
   const proto::ReportOptions no_report;

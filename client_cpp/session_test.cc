@@ -325,6 +325,26 @@ TEST_F(SessionTest, MachinesWithAnOldAndANewGlibcShareWhatIsEqual) {
   EXPECT_EQ(DigestOf(options_, 36, proto::OP_TANH), DigestOf(options_, 41, proto::OP_TANH));
 }
 
+// Sums of CPUs always are deterministic. What is recorded keeps the option, for other targets.
+TEST_F(SessionTest, CpusShareKernelsWithAndWithoutDeterministicSums) {
+  options_.server = "off";
+  options_.returns_recorded = true;
+  proto::CompileUnit unit;
+  unit.mutable_options()->set_fast_math(true);
+  unit.mutable_kernel()->mutable_body()->add_nodes()->set_op(proto::OP_SIN);
+  auto session = Make();
+  const std::string without = session->Compile(unit, {}, {})->digest;
+  unit.mutable_options()->set_deterministic(true);
+  const auto with = session->Compile(unit, {}, {});
+  EXPECT_EQ(with->digest, without);
+  proto::CompileRequest recorded;
+  ASSERT_TRUE(recorded.ParseFromString(with->recorded));
+  proto::CompileUnit kept;
+  ASSERT_TRUE(kept.ParseFromString(recorded.unit()));
+  EXPECT_TRUE(kept.options().deterministic());
+  EXPECT_EQ(session->Warm(recorded, HostTarget())->digest, without);
+}
+
 TEST_F(SessionTest, KilnGlibcNamesTheOldestMachine) {
   EXPECT_EQ(Make()->glibc(), HostGlibc());
   setenv("KILN_GLIBC", "2.31", 1);

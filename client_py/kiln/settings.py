@@ -157,7 +157,7 @@ class Config:
             "check_bounds": bool(self.debug or self.check_out_of_bound),
             "on_overflow": ON_OVERFLOW[self.check_overflow if self.debug else "print"],
             "lanes": LANES[self.lanes],
-            "deterministic": bool(self.deterministic) and self.arch == arch.cuda,
+            "deterministic": bool(self.deterministic),
             "default_int": self.default_ip.scalar,
             "default_float": self.default_fp.scalar,
         }
