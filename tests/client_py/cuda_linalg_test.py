@@ -66,6 +66,9 @@ for dtype in ti.f32, ti.f64:
             A[0, 0] = 3.0
             dense[0, 0] = 3.0
             np.testing.assert_allclose((A @ given).to_numpy(), dense @ x, rtol=1e-5, atol=1e-6)
+            shared = ti.linalg.SparseMatrix(sm=A.matrix)
+            shared[0, 0] = dense[0, 0] = 5.0
+            np.testing.assert_allclose((A @ given).to_numpy(), dense @ x, rtol=1e-5, atol=1e-6)
             A += A
             y = (A @ given).to_numpy()
             np.testing.assert_allclose(y, 2 * dense @ x, rtol=1e-5, atol=1e-6)

@@ -4,6 +4,7 @@ The work is done by kernels, which need no library but the driver, run in the or
 streams of the program's own, and can be captured. A thread of the device takes a row.
 """
 
+import weakref
 from math import sqrt
 
 from .. import runtime
@@ -27,6 +28,23 @@ def works_on(vector):
     )
 
 
+_copies = weakref.WeakKeyDictionary()  # native matrices -> DeviceRows
+
+
+def rows_of(native, dtype):
+    """The DeviceRows of a matrix of kiln._linalg, made at the first use."""
+    rows = _copies.get(native)
+    # Of another ti.init, the device may be another one.
+    if rows is None or rows.generation != runtime.generation:
+        rows = _copies[native] = DeviceRows(native, dtype)
+    return rows
+
+
+def forget_rows(native):
+    """After a change of the matrix, which several objects may share: the next use copies it."""
+    _copies.pop(native, None)
+
+
 class DeviceRows:
     """A copy of a matrix on the current device, row by row (CSR).
 
@@ -36,36 +54,25 @@ class DeviceRows:
     def __init__(self, native, dtype):
         import numpy as np
 
-        self.native, self.dtype = native, dtype
-        # Of another ti.init, the device may be another one.
-        self._generation = runtime.generation
+        self.dtype, self.generation = dtype, runtime.generation
         count = native.num_elements
         starts = np.empty(native.num_rows + 1, np.int32)
         columns, values = np.empty(count, np.int32), np.empty(count, dtype.numpy_name)
         native.to_rows(starts, columns, values)
         self.starts, self.columns = _copy(starts, ti_types.i32), _copy(columns, ti_types.i32)
         self.values = _copy(values, dtype)
-        self._diagonal = starts, columns, values
-
-    def is_of(self, native):
-        """Whether this is still a copy of the matrix on the current device."""
-        return self.native is native and self._generation == runtime.generation
+        rows = np.repeat(np.arange(native.num_rows), np.diff(starts))
+        is_own = (rows == columns) & (values != 0)
+        self._inverse_diagonal = np.ones(native.num_rows, values.dtype)
+        self._inverse_diagonal[rows[is_own]] = 1 / values[is_own]
 
     def multiply(self, x, product):
         """product = A x, of ndarrays with as many numbers as A has columns and rows."""
-        multiply = _multiply_f32 if self.dtype is ti_types.f32 else _multiply_f64
-        multiply(self.starts, self.columns, self.values, x, product)
+        _KERNELS[self.dtype].multiply(self.starts, self.columns, self.values, x, product)
 
     def inverse_diagonal(self):
         """An ndarray of the inverses of A's diagonal; 1 where that is 0."""
-        import numpy as np
-
-        starts, columns, values = self._diagonal
-        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        is_own = (rows == columns) & (values != 0)
-        inverse = np.ones(len(starts) - 1, values.dtype)
-        inverse[rows[is_own]] = 1 / values[is_own]
-        return _copy(inverse, self.dtype)
+        return _copy(self._inverse_diagonal, self.dtype)
 
 
 def conjugate_gradients(rows, b, x, max_iterations, tolerance):
@@ -75,117 +82,78 @@ def conjugate_gradients(rows, b, x, max_iterations, tolerance):
     receives the solution. Returns (iterations, the estimated |A x - b| / |b|, whether that is at
     most `tolerance`).
     """
-    of_f32 = rows.dtype is ti_types.f32
-    dot, weighted_dot, step = (
-        (_dot_f32, _weighted_dot_f32, _step_f32)
-        if of_f32
-        else (_dot_f64, _weighted_dot_f64, _step_f64)
-    )
+    of = _KERNELS[rows.dtype]
     residual, direction, image = (ScalarNdarray(rows.dtype, b.shape) for _ in range(3))
     inverse = rows.inverse_diagonal()
     rows.multiply(x, image)
     _subtract(residual, b, image)
-    squared_b = dot(b, b)
+    squared_b = of.dot(b, b)
     if squared_b == 0:
         x.fill(0)
         return 0, 0.0, True
     # Not below the least normal float: squares of small numbers vanish.
     threshold = max(tolerance**2 * squared_b, 1.2e-38)
-    squared = dot(residual, residual)
+    squared = of.dot(residual, residual)
     iterations = 0
     if squared >= threshold:
-        weighted = weighted_dot(residual, inverse)
+        weighted = of.weighted_dot(residual, inverse)
         _advance(direction, residual, inverse, 0.0)
         while iterations < max_iterations:
             rows.multiply(direction, image)
-            squared = step(x, residual, direction, image, weighted / dot(direction, image))
+            factor = weighted / of.dot(direction, image)
+            squared = of.step(x, residual, direction, image, factor)
             if squared < threshold:
                 break
-            before, weighted = weighted, weighted_dot(residual, inverse)
+            before, weighted = weighted, of.weighted_dot(residual, inverse)
             _advance(direction, residual, inverse, weighted / before)
             iterations += 1
     error = sqrt(squared / squared_b)
     return iterations, error, error <= tolerance
 
 
-# --- Kernels. Those whose results are sums exist for each type: a sum has one.
+# --- Kernels
 
 
-@kernel
-def _multiply_f32(starts: _Ints, columns: _Ints, values: _Array, x: _Array, product: _Array):
-    for i in product:
-        total = ti_types.f32(0.0)
-        for k in range(starts[i], starts[i + 1]):
-            total += values[k] * ti_types.f32(x[columns[k]])
-        product[i] = total
+class _Kernels:
+    """Those whose results are sums of type `dtype`."""
 
+    def __init__(self, dtype):
+        @kernel
+        def multiply(starts: _Ints, columns: _Ints, values: _Array, x: _Array, product: _Array):
+            for i in product:
+                total = dtype(0.0)
+                for k in range(starts[i], starts[i + 1]):
+                    total += values[k] * dtype(x[columns[k]])
+                product[i] = total
 
-@kernel
-def _multiply_f64(starts: _Ints, columns: _Ints, values: _Array, x: _Array, product: _Array):
-    for i in product:
-        total = ti_types.f64(0.0)
-        for k in range(starts[i], starts[i + 1]):
-            total += values[k] * ti_types.f64(x[columns[k]])
-        product[i] = total
+        @kernel
+        def dot(a: _Array, b: _Array) -> dtype:
+            total = dtype(0.0)
+            for i in a:
+                total += dtype(a[i] * b[i])
+            return total
 
+        @kernel
+        def weighted_dot(a: _Array, weights: _Array) -> dtype:
+            total = dtype(0.0)
+            for i in a:
+                total += a[i] * weights[i] * a[i]
+            return total
 
-@kernel
-def _dot_f32(a: _Array, b: _Array) -> ti_types.f32:
-    total = ti_types.f32(0.0)
-    for i in a:
-        total += ti_types.f32(a[i] * b[i])
-    return total
+        # x += factor * direction and residual -= factor * image; returns the residual's square.
+        @kernel
+        def step(
+            x: _Array, residual: _Array, direction: _Array, image: _Array, factor: dtype
+        ) -> dtype:
+            total = dtype(0.0)
+            for i in x:
+                x[i] += factor * direction[i]
+                rest = residual[i] - factor * image[i]
+                residual[i] = rest
+                total += rest * rest
+            return total
 
-
-@kernel
-def _dot_f64(a: _Array, b: _Array) -> ti_types.f64:
-    total = ti_types.f64(0.0)
-    for i in a:
-        total += ti_types.f64(a[i] * b[i])
-    return total
-
-
-@kernel
-def _weighted_dot_f32(a: _Array, weights: _Array) -> ti_types.f32:
-    total = ti_types.f32(0.0)
-    for i in a:
-        total += a[i] * weights[i] * a[i]
-    return total
-
-
-@kernel
-def _weighted_dot_f64(a: _Array, weights: _Array) -> ti_types.f64:
-    total = ti_types.f64(0.0)
-    for i in a:
-        total += a[i] * weights[i] * a[i]
-    return total
-
-
-# x += factor * direction and residual -= factor * image; returns the residual's square.
-@kernel
-def _step_f32(
-    x: _Array, residual: _Array, direction: _Array, image: _Array, factor: ti_types.f32
-) -> ti_types.f32:
-    total = ti_types.f32(0.0)
-    for i in x:
-        x[i] += factor * direction[i]
-        rest = residual[i] - factor * image[i]
-        residual[i] = rest
-        total += rest * rest
-    return total
-
-
-@kernel
-def _step_f64(
-    x: _Array, residual: _Array, direction: _Array, image: _Array, factor: ti_types.f64
-) -> ti_types.f64:
-    total = ti_types.f64(0.0)
-    for i in x:
-        x[i] += factor * direction[i]
-        rest = residual[i] - factor * image[i]
-        residual[i] = rest
-        total += rest * rest
-    return total
+        self.multiply, self.dot, self.weighted_dot, self.step = multiply, dot, weighted_dot, step
 
 
 @kernel
@@ -198,6 +166,9 @@ def _subtract(out: _Array, a: _Array, b: _Array):
 def _advance(direction: _Array, residual: _Array, weights: _Array, factor: ti_types.f64):
     for i in direction:
         direction[i] = weights[i] * residual[i] + factor * direction[i]
+
+
+_KERNELS = {dtype: _Kernels(dtype) for dtype in _FLOATS}
 
 
 def _copy(array, dtype):

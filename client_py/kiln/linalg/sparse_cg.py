@@ -2,7 +2,7 @@
 
 from ..data.ndarray import ScalarNdarray
 from ..errors import TaichiRuntimeError
-from ._on_device import conjugate_gradients, works_on
+from ._on_device import conjugate_gradients, rows_of, works_on
 from .sparse_matrix import as_vector
 
 
@@ -55,7 +55,7 @@ class SparseCG:
             made.from_numpy(x)
             x = made
             iterations, error, converged = conjugate_gradients(
-                self.matrix._rows_on_device(), self.b, x, most, tolerance
+                rows_of(self.matrix.matrix, self.dtype), self.b, x, most, tolerance
             )
         else:
             iterations, error, converged = _linalg.conjugate_gradients(

@@ -13,7 +13,7 @@ from ..arch import cuda
 from ..data.field import Field, _caller
 from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
-from ._on_device import DeviceRows, works_on
+from ._on_device import forget_rows, rows_of, works_on
 
 _FORMATS = ("col_major", "row_major")
 # The limit of Eigen's 32-bit indices.
@@ -44,7 +44,6 @@ class SparseMatrix:
             n, m = extents(n, m)
             sm = make_native(dtype, n, m, (), (), ())
         self.matrix = sm
-        self._on_device = None
         self.dtype = ti_types.f32 if type(sm).__name__.endswith("F32") else ti_types.f64
         self.n, self.m = sm.num_rows, sm.num_columns
 
@@ -97,7 +96,7 @@ class SparseMatrix:
                 raise TaichiRuntimeError(self._vector_mismatch(other))
             made = ScalarNdarray(other.dtype, (self.n,))
             if works_on(other):
-                self._rows_on_device().multiply(other, made)
+                rows_of(self.matrix, self.dtype).multiply(other, made)
             else:
                 made.from_numpy(self._product(other))
             return made
@@ -116,7 +115,7 @@ class SparseMatrix:
 
     def __setitem__(self, indices, value):
         self.matrix.set(*self._element(indices), float(value))
-        self._on_device = None
+        forget_rows(self.matrix)
 
     def __str__(self):
         return self.matrix.to_text()
@@ -169,12 +168,6 @@ class SparseMatrix:
             out.write(self.matrix.to_matrix_market())
 
     # --- internals
-
-    def _rows_on_device(self):
-        """A copy of the matrix on the CUDA device, made at the first use."""
-        if self._on_device is None or not self._on_device.is_of(self.matrix):
-            self._on_device = DeviceRows(self.matrix, self.dtype)
-        return self._on_device
 
     def _product(self, vector):
         """The product with a vector, as a NumPy array."""
