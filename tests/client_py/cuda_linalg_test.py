@@ -1,28 +1,7 @@
 """Sparse matrices on CUDA, on the emulator: products and conjugate gradients of ndarrays are made
 on the device, and are those of NumPy."""
 
-import pathlib
-import subprocess
-
-import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-
-
-@pytest.fixture(scope="module", autouse=True)
-def emulator():
-    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
-
-
 START = """
-import os
-import pathlib
-
-import numpy as np
-
-import kiln as ti
-
-ti.init(arch=ti.cuda)
 random = np.random.default_rng(0)
 
 
@@ -41,13 +20,6 @@ def vector(numbers, dtype):
     made = ti.ndarray(dtype, len(numbers))
     made.from_numpy(np.asarray(numbers, "f4" if dtype is ti.f32 else "f8"))
     return made
-
-
-def calls(run):
-    ti.sync()
-    before = len(pathlib.Path(os.environ["LOG"]).read_text())
-    run()
-    return pathlib.Path(os.environ["LOG"]).read_text()[before:].split()
 """
 
 PRODUCTS = (
@@ -72,7 +44,8 @@ for dtype in ti.f32, ti.f64:
             A += A
             y = (A @ given).to_numpy()
             np.testing.assert_allclose(y, 2 * dense @ x, rtol=1e-5, atol=1e-6)
-            seen = calls(lambda: A @ given)
+            ti.sync()
+            seen = calls_of(lambda: A @ given)
             assert seen.count("cuLaunchKernel") == 1, seen
             assert not any(call.startswith("cuMemcpy") for call in seen), seen
 empty = sparse(np.zeros((3, 4)), ti.f64)
@@ -95,11 +68,8 @@ print((A @ vector([1, 2, 3], ti.f32)).to_numpy().tolist())
 )
 
 
-def test_products(run_python, tmp_path):
-    log = str(tmp_path / "log")
-    out = run_python(
-        PRODUCTS, KILN_CUDA_DRIVER="emulator", KILN_FAKE_CUDA=f"devices=2;log={log}", LOG=log
-    )
+def test_products(run_on_emulator):
+    out = run_on_emulator(PRODUCTS, "devices=2")
     assert out == (
         "Dimension mismatch between sparse matrix (3, 4) and vector ((3,))\n"
         "[1.0, 2.0, 3.0]\n[1.0, 2.0, 3.0]\n"
@@ -135,8 +105,8 @@ for dtype, near in (ti.f32, 1e-4), (ti.f64, 1e-9):
 )
 
 
-def test_conjugate_gradients(run_python):
-    out = run_python(SOLVED, KILN_CUDA_DRIVER="emulator", KILN_FAKE_CUDA="check=race,init")
+def test_conjugate_gradients(run_on_emulator):
+    out = run_on_emulator(SOLVED, "check=race,init")
     lines = [line.split(":")[1].strip() for line in out.splitlines() if line.startswith("#")]
     of_type = len(lines) // 2
     for told in lines[:of_type], lines[of_type:]:
