@@ -424,6 +424,75 @@ TEST(CudaTargetTest, NeighboursAreAccessedAtOnce) {
   EXPECT_EQ(small.tasks[0].length_factor(), 0u);
 }
 
+// y[i, j] = x[i - 1, j] + x[i + 1, j], with so many rows and columns of the loop, and a sum of the
+// results. tests/golden/ptx_stencils.mlir has more.
+std::string Stencil(const std::string& rows, const std::string& columns, bool sums, int more_ops) {
+  std::string text = R"(kiln.kernel @k storages [
+    #kiln.ndarray<slot = 0, axes = 2, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>,
+    #kiln.ndarray<slot = 3, axes = 2, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>]
+    results [] attributes {slots = 6 : i64} {
+  kiln.task.range_for "t" bounds {
+    %l = arith.constant 1 : i64
+)";
+  absl::StrAppend(&text, "%n = ", rows, "\n%m = ", columns, R"(
+    kiln.yield %l, %n, %l, %m : i64, i64, i64, i64
+  } body (%i : i32, %j : i32)",
+                  sums ? ", %s : f32" : "", R"() {
+    %one = arith.constant 1 : i32
+    %up = arith.subi %i, %one : i32
+    %down = arith.addi %i, %one : i32
+    %p = kiln.global 0 component 0 [%up, %j] : <f32>
+    %q = kiln.global 0 component 0 [%down, %j] : <f32>
+    %x = kiln.load %p : <f32>
+    %y = kiln.load %q : <f32>
+    %v0 = arith.addf %x, %y : f32
+)");
+  for (int i = 0; i < more_ops; ++i) {
+    absl::StrAppend(&text, "%v", i + 1, " = arith.addf %v", i, ", %x : f32\n");
+  }
+  absl::StrAppend(&text, "%r = kiln.global 1 component 0 [%i, %j] : <f32>\nkiln.store %v", more_ops,
+                  ", %r : <f32>\n");
+  absl::StrAppend(&text,
+                  sums ? R"(%t = arith.addf %s, %v0 : f32
+    kiln.continue %t : f32
+  } finish (%u = 0.0 : f32) {
+    %a = kiln.temporary 0 : <f32>
+    %o = kiln.atomic addf %u, %a : <f32>
+    kiln.yield
+  })"
+                       : "kiln.continue\n}",
+                  "\nkiln.return\n}\n");
+  return text;
+}
+
+TEST(CudaTargetTest, StencilsTakePatchesOfRows) {
+  const std::string rows = "kiln.extent 1 axis 0 : i64", columns = "kiln.extent 1 axis 1 : i64";
+  const auto constant = [](int n) { return absl::StrCat("arith.constant ", n, " : i64"); };
+  struct Case {
+    std::string rows, columns;
+    bool sums = false;
+    int more_ops = 0;
+    uint32_t items = 16;
+    int loads = 6;  // of four elements
+  };
+  for (const Case& c : {
+           Case{rows, columns},
+           Case{constant(2001), constant(2001)},
+           Case{rows, columns, false, /*more_ops=*/40, 8, 4},   // patches of two rows
+           Case{rows, columns, false, /*more_ops=*/100, 2, 0},  // chunks of two iterations
+           // Its accumulators keep their order.
+           Case{rows, columns, /*sums=*/true, 0, 4, 2},
+           Case{constant(6), columns, false, 0, 4, 2},
+           Case{constant(500), constant(500), false, 0, 4, 2},
+       }) {
+    const auto made = Compile(Stencil(c.rows, c.columns, c.sums, c.more_ops), Target::CudaPtx(75));
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->tasks[0].items_per_thread(), c.items) << c.rows << c.more_ops;
+    EXPECT_EQ(Count(made->ptx, "ld.global.v4.f32"), c.loads) << made->ptx;
+    EXPECT_EQ(made->tasks[0].waves(), c.sums ? 1u : 0u);
+  }
+}
+
 TEST(CudaTargetTest, ShortTasksInARowAreOneEntry) {
   const auto store = [](const std::string& number) {
     return absl::StrCat("%v = arith.constant ", number,

@@ -129,6 +129,9 @@ class FunctionEmitter {
   void set_runs_alone(RunsAlone runs_alone) { runs_alone_ = runs_alone; }
   // Plain updates are not merged with those of neighbouring memory.
   void set_keeps_updates_apart() { keeps_updates_apart_ = true; }
+  // Elements of ndarrays at constant distances have addresses, from now on, that are one address
+  // and the distances, which LLVM computes once. That costs registers.
+  void set_shares_addresses(bool shares) { shares_addresses_ = shares; }
   // The block that each iteration of the task runs: its ops happen in each, up to the first that
   // may leave it.
   void set_task_body(mlir::Block* body);
@@ -296,6 +299,7 @@ class FunctionEmitter {
   bool IsCertain(mlir::Operation* op) const;
   Address DenseAddress(int storage, ir::DenseAttr dense, ir::GlobalOp op);
   Address NdarrayAddress(int storage, ir::NdarrayAttr array, ir::GlobalOp op);
+  llvm::Value* SharedAddress(ir::NdarrayAttr array, ir::GlobalOp op);
   Address Component(ir::ComponentOp op);
   llvm::Value* ComponentBase(ir::DenseAttr dense, int64_t first, int64_t count, llvm::Value* index);
   llvm::Value* Lookup(llvm::ArrayRef<uint64_t> values, llvm::Value* index);
@@ -338,6 +342,7 @@ class FunctionEmitter {
   int task_ = 0;
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
   bool keeps_updates_apart_ = false;
+  bool shares_addresses_ = false;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   llvm::DenseMap<mlir::Operation*, llvm::Value*> sources_;  // of reads: pointers (ReadFrom)

@@ -355,6 +355,9 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
   const int64_t components = array.getTypes().size();
   const int64_t component = op.getComponent();
   const int64_t bytes = Bytes(op.getType().getPointee());
+  if (shares_addresses_ && !array.getSoa() && !array.getClamp()) {
+    return {SharedAddress(array, op), state_->scopes.OfBase(storage, 0)};
+  }
   Value* linear = NdarrayCell(storage, array, op.getIndices());
   Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
   int64_t factor = bytes;
@@ -371,6 +374,34 @@ FunctionEmitter::Address FunctionEmitter::NdarrayAddress(int storage, ir::Ndarra
     pointer = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, component * bytes);
   }
   return {pointer, state_->scopes.OfBase(storage, 0)};
+}
+
+// First the address by the indices without their constants, which is none of an element's: it may
+// be out of bounds. Then the constants, axis by axis.
+Value* FunctionEmitter::SharedAddress(ir::NdarrayAttr array, ir::GlobalOp op) {
+  const int64_t bytes = Bytes(op.getType().getPointee());
+  const int64_t cell = bytes * static_cast<int64_t>(array.getTypes().size());
+  Value* stride = b_.getInt64(cell);  // of the axis, in bytes
+  Value* sum = b_.getInt64(0);
+  Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
+  llvm::SmallVector<Value*, 4> constants;
+  for (int axis = array.getAxes(); axis-- > 0;) {
+    const Affine index = indices_.Read(op.getIndices()[axis], values_);
+    if (Value* terms = EmitTerms(b_, index)) sum = b_.CreateAdd(sum, b_.CreateMul(terms, stride));
+    if (index.constant != 0) {
+      constants.push_back(b_.CreateMul(b_.getInt64(index.constant), stride));
+    }
+    if (axis > 0) {
+      stride = b_.CreateMul(stride, Argument(array.getExtentSlot(axis), b_.getInt64Ty()));
+    }
+  }
+  pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, sum);
+  for (Value* constant : llvm::reverse(constants)) {
+    pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, constant);
+  }
+  const int64_t component = op.getComponent();
+  return component == 0 ? pointer
+                        : b_.CreateConstGEP1_64(b_.getInt8Ty(), pointer, component * bytes);
 }
 
 // A table of constants, by the index; a constant if all are equal.

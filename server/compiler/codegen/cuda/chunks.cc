@@ -18,11 +18,21 @@ using llvm::Value;
 constexpr int64_t kVector = 16;    // bytes of the widest access
 constexpr int64_t kMostBytes = 4;  // of one byte, LLVM joins no more
 constexpr int64_t kMostOps = 256;  // of a chunk
+// Of a patch. LLVM and ptxas take 20 ms longer for so many than for a chunk's.
+constexpr int64_t kMostOpsOfPatch = 768;
+// With eight, a stencil of seven points runs a quarter less instructions for an element, but takes
+// twice the time to compile, and small grids have half the threads.
+constexpr int64_t kMostRows = 4;
 
 // Arithmetic that is a few instructions.
 bool IsPlain(mlir::Operation& op) {
   return LibdeviceName(op).empty() &&
          llvm::isa<mlir::arith::ArithDialect, mlir::math::MathDialect>(op.getDialect());
+}
+
+// The largest power of two that is at most the number, or 1.
+int64_t Within(int64_t number) {
+  return static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(std::max<int64_t>(number, 1))));
 }
 
 }  // namespace
@@ -57,11 +67,15 @@ Chunks Chunks::OfReads(ir::RangeTaskOp task) {
 
 void Chunks::SetLength() {
   if (accesses_.empty()) return;
-  int64_t widest = 1;
-  for (const Access& access : accesses_) widest = std::max(widest, access.bytes);
-  const auto most = static_cast<uint64_t>(kMostOps / CountOps(task_.getBody()));
-  length_ = std::min<int64_t>(widest == 1 ? kMostBytes : kVector / widest,
-                              llvm::bit_floor(std::max<uint64_t>(most, 1)));
+  int64_t bytes = 1;
+  for (const Access& access : accesses_) bytes = std::max(bytes, access.bytes);
+  widest_ = bytes == 1 ? kMostBytes : kVector / bytes;
+  length_ = std::min(widest_, Within(kMostOps / CountOps(task_.getBody())));
+}
+
+Chunks::Patch Chunks::LargestPatch() {
+  const int64_t ops = widest_ * CountOps(task_.getBody());
+  return {widest_, std::min(kMostRows, Within(kMostOpsOfPatch / ops))};
 }
 
 // False if the body has something that does not belong into chunks.
@@ -111,7 +125,7 @@ bool Chunks::AddNdarray(ir::GlobalOp address, ir::NdarrayAttr array, Access acce
   accesses_.push_back(access);
   bases_.insert(array.getSlot());
   const Row row = {array.getExtentSlot(array.getAxes() - 1), access.bytes};
-  if (array.getAxes() > 1 && !llvm::is_contained(rows_, row)) rows_.push_back(row);
+  if (array.getAxes() > 1 && !llvm::is_contained(array_rows_, row)) array_rows_.push_back(row);
   return true;
 }
 
@@ -143,7 +157,7 @@ Value* Chunks::EmitIsAligned(FunctionEmitter& f) const {
   for (const int64_t slot : bases_) {
     bits = b.CreateOr(bits, b.CreatePtrToInt(f.Argument(slot, b.getPtrTy()), b.getInt64Ty()));
   }
-  for (const Row& row : rows_) {
+  for (const Row& row : array_rows_) {
     Value* extent = f.Argument(row.slot, b.getInt64Ty());
     bits = b.CreateOr(bits, b.CreateMul(extent, b.getInt64(row.bytes)));
   }
@@ -154,8 +168,9 @@ void Chunks::MakeScopes(llvm::LLVMContext& context) {
   llvm::MDBuilder md(context);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
   llvm::SmallVector<llvm::Metadata*> all;
-  for (int64_t i = 0; i < length_; ++i) all.push_back(md.createAnonymousAliasScope(domain));
-  for (int64_t i = 0; i < length_; ++i) {
+  const int64_t iterations = length_ * rows_;
+  for (int64_t i = 0; i < iterations; ++i) all.push_back(md.createAnonymousAliasScope(domain));
+  for (int64_t i = 0; i < iterations; ++i) {
     llvm::SmallVector<llvm::Metadata*> others = all;
     others.erase(others.begin() + i);
     scopes_.push_back({llvm::MDNode::get(context, all[i]), llvm::MDNode::get(context, others)});
@@ -187,16 +202,37 @@ void Chunks::DescribeAccesses(FunctionEmitter& f, int64_t number) {
       access->setMetadata(kind, llvm::MDNode::concatenate(access->getMetadata(kind), node));
     }
   };
+  llvm::SmallVector<llvm::StoreInst*> stores;
   for (const Access& access : accesses_) {
-    const llvm::Align align = AlignOf(access, number);
+    const llvm::Align align = AlignOf(access, number % length_);
     for (llvm::User* user : f.PointerOf(access.address)->users()) {
       auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
       if (load != nullptr) load->setAlignment(align);
-      if (store != nullptr) store->setAlignment(align);
+      if (store != nullptr) {
+        store->setAlignment(align);
+        stores.push_back(store);
+      }
       if (load != nullptr || store != nullptr) describe(llvm::cast<llvm::Instruction>(user));
     }
   }
+  // In the order of the program: the body is one block.
+  llvm::sort(stores, [](auto* one, auto* other) { return one->comesBefore(other); });
+  stores_.insert(stores_.end(), stores.begin(), stores.end());
+}
+
+// ptxas has no alias scopes: it would not begin to read for a row before the one above is stored.
+void Chunks::StoreLast(FunctionEmitter& f) {
+  bool stores = false;
+  for (mlir::Operation& op : task_.getBody().front()) {
+    if (llvm::isa<ir::LoadOp>(op) && stores) return;
+    stores |= llvm::isa<ir::StoreOp>(op);
+  }
+  for (llvm::StoreInst* store : stores_) {
+    store->removeFromParent();
+    f.builder().Insert(store);
+  }
+  stores_.clear();
 }
 
 }  // namespace kiln::cuda

@@ -1,13 +1,26 @@
 // Chunks: iterations that follow each other along the innermost dimension of a loop, and that one
 // thread runs one after the other. LLVM then joins their accesses to neighbouring elements, of
-// which a device moves 16 bytes as fast as 4. Private to this folder.
+// which a device moves 16 bytes as fast as 4. Patches: chunks of as many rows that follow each
+// other, which one thread runs row by row. An element that iterations of several rows read is then
+// read once. Private to this folder.
 //
-// The iterations of a parallel loop have no order, so accesses of one iteration of a chunk need not
-// wait for those of others, also where arrays overlap: alias scopes of the iterations say so.
-// Within an iteration, accesses keep the order that their memories ask for.
+// The iterations of a parallel loop have no order, so accesses of one iteration need not wait for
+// those of others, also where arrays overlap: alias scopes of the iterations say so. Within an
+// iteration, accesses keep the order that their memories ask for. LLVM thus gives what one
+// iteration has read to another one that reads the same element, past what they store:
+//   - If no iteration stores to what another one accesses, the scopes state the truth.
+//   - If some do, the program leaves to chance whether a read finds what was there before a store
+//     or after it. A read that is merged with an earlier one happens at the time of that one,
+//     which is another order of the iterations' accesses: it finds what the element held then.
+//   - An iteration that has stored to an element, or to what may be it, reads what it has stored:
+//     the scopes say nothing of accesses of one iteration. A merged access is in the scopes of all
+//     that it stands for, so it waits for the stores of each.
+// Bodies have no atomics, whose old values tell in which order they came.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CHUNKS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_CHUNKS_H_
 
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "llvm/ADT/SetVector.h"
@@ -29,11 +42,24 @@ class Chunks {
   // Iterations of a chunk, a power of two. If there are several, a chunk begins where the index is
   // a multiple of that.
   int64_t length() const { return length_; }
+  // The iterations of a chunk and the chunks of a patch, powers of two.
+  struct Patch {
+    int64_t length = 1, rows = 1;
+  };
+  // Its chunks are as long as the widest access. It has one row if the body is too long for more.
+  Patch LargestPatch();
+  // From now on, chunks are as long as those of the patch.
+  void Take(const Patch& patch) { std::tie(length_, rows_) = std::pair(patch.length, patch.rows); }
+  int64_t rows() const { return rows_; }  // of a patch
   // Emits an i1, the same for all threads: whether memory is aligned so that chunks pay.
   llvm::Value* EmitIsAligned(FunctionEmitter& f) const;
-  // States the alignment and the scope of the accesses of iteration `number` of a chunk, which has
-  // been emitted last, in code that runs only if EmitIsAligned's value holds.
+  // States the alignment and the scope of the accesses of iteration `number` of a chunk or, chunk
+  // by chunk, of a patch, which has been emitted last, in code that runs only if EmitIsAligned's
+  // value holds.
   void DescribeAccesses(FunctionEmitter& f, int64_t number);
+  // Moves the stores of a patch, which has been emitted up to here, behind all its reads, unless
+  // the body reads something after it has stored: that has to wait.
+  void StoreLast(FunctionEmitter& f);
 
   // Of OfReads, the reads, and one of them in iteration `number` of a chunk, for the indices that
   // are mapped now.
@@ -68,11 +94,14 @@ class Chunks {
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   int64_t length_ = 1;
+  int64_t rows_ = 1;
+  int64_t widest_ = 1;  // iterations whose accesses are joined
   std::vector<Access> accesses_;
   llvm::SmallVector<ir::LoadOp> reads_;
   llvm::SmallSetVector<int64_t, 4> bases_;  // slots of addresses
-  std::vector<Row> rows_;
-  std::vector<Scope> scopes_;  // of the iterations of a chunk
+  std::vector<Row> array_rows_;
+  std::vector<llvm::StoreInst*> stores_;  // that have been described
+  std::vector<Scope> scopes_;             // of the iterations of a chunk or patch
 };
 
 }  // namespace kiln::cuda

@@ -30,6 +30,7 @@ class RangeEmitter {
   std::optional<int64_t> ConstantTotal() const;
   // Whether there is enough to do for threads that take so many iterations at a time.
   bool HasRoomFor(int64_t length) const;
+  bool HasRoomFor(const Chunks::Patch& patch) const;
   // By chunks of several iterations.
   void Emit(Chunks& chunks);
   // By chunks, too, if reads are given, which may be made first.
@@ -50,6 +51,23 @@ class RangeEmitter {
   bool HasTiles() const;
   void EmitEach(ThreadLoop& loop);
   void EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads);
+  // Numbers of iterations of each row.
+  struct Row {
+    Value* outside;  // before the first chunk
+    Value* count;    // of chunks
+    Value* held;     // in chunks
+    Value* left;     // in none
+    Value* first;    // the index where the first chunk begins
+  };
+  Row SplitRow(int64_t length, Value* pays);
+  Value* ColumnOutside(const Row& row, Value* within);
+  // An index: a value and a constant.
+  struct Sum {
+    Value* index;
+    int64_t more;
+  };
+  Sum From(Value* start, Value* index);
+  void EmitInPatches(ThreadLoop& loop, Chunks& chunks);
   void EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
                     llvm::function_ref<void(Value* index)> begin,
                     llvm::function_ref<void(int64_t within)> before, ThreadLoop::Emitted after);
@@ -113,6 +131,17 @@ bool RangeEmitter::HasRoomFor(int64_t length) const {
          (row == nullptr || row->getSExtValue() >= kLeastOfRow * length);
 }
 
+bool RangeEmitter::HasRoomFor(const Chunks::Patch& patch) const {
+  // With fewer patches, multiprocessors would not have the threads that hide how long memory takes.
+  constexpr int64_t kLeast = 1 << 15;
+  // What is left of fewer rows would be much of them.
+  constexpr int64_t kLeastRows = 2;
+  if (dimensions_.size() < 2 || !HasRoomFor(patch.length)) return false;
+  auto* rows = llvm::dyn_cast<llvm::ConstantInt>(dimensions_[dimensions_.size() - 2].extent);
+  return ConstantTotal().value_or(INT64_MAX) / (patch.length * patch.rows) >= kLeast &&
+         (rows == nullptr || rows->getSExtValue() >= kLeastRows * patch.rows);
+}
+
 Value* RangeEmitter::Narrow(Value* number, unsigned bits) {
   return b_.CreateTrunc(number, b_.getIntNTy(bits));
 }
@@ -133,6 +162,10 @@ void RangeEmitter::MapIndex(size_t dimension, Value* index, int64_t more) {
   f_.Map(argument, b_.CreateTrunc(sum, LlvmType(argument.getType(), b_.getContext())));
   Affine affine = IndexBetween(index, dimensions_[dimension].lower, dimensions_[dimension].upper);
   affine.constant = more;
+  // It is the sum that is between the bounds.
+  Affine::Term& leaf = affine.terms.front();
+  leaf.low -= more;
+  leaf.high -= more;
   f_.indices().Define(argument, affine);
 }
 
@@ -254,6 +287,10 @@ void RangeEmitter::EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, co
 
 void RangeEmitter::Emit(Chunks& chunks) {
   ThreadLoop loop(f_, task_);
+  if (chunks.rows() > 1) {
+    EmitInPatches(loop, chunks);
+    return loop.Finish();
+  }
   EmitInChunks(
       loop, chunks.length(), chunks.EmitIsAligned(f_), [](Value*) {}, [](int64_t) {},
       [&](int64_t within) { chunks.DescribeAccesses(f_, within); });
@@ -268,20 +305,9 @@ void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
                                 llvm::function_ref<void(int64_t within)> before,
                                 ThreadLoop::Emitted after) {
   const size_t last = dimensions_.size() - 1;
-  const Dimension& row = dimensions_[last];
   Value* rows = b_.getInt64(1);
   for (size_t d = 0; d < last; ++d) rows = b_.CreateMul(rows, dimensions_[d].extent);
-  // Of a row: the iterations before the first chunk, the chunks and what they hold.
-  Value* zero = b_.getInt64(0);
-  Value* outside = b_.CreateAnd(b_.CreateNeg(row.lower), b_.getInt64(length - 1));
-  Value* count =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(row.extent, outside), zero);
-  count = b_.CreateLShr(count, llvm::countr_zero(static_cast<uint64_t>(length)));
-  count = b_.CreateSelect(pays, count, zero);
-  Value* held = b_.CreateMul(count, b_.getInt64(length));
-  Value* left = b_.CreateSub(row.extent, held);
-  Value* first = b_.CreateAdd(row.lower, outside);
-
+  const Row split = SplitRow(length, pays);
   const auto place = [&](Value* number, Value* in_row) {
     if (last == 0) return number;
     Value* within = nullptr;
@@ -291,22 +317,118 @@ void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
   };
   Value* at = nullptr;
   loop.Emit(
-      b_.CreateMul(rows, count), length,
+      b_.CreateMul(rows, split.count), length,
       [&](Value* number, int64_t within, const SkipUnless&) {
         if (within == 0) {
-          at = b_.CreateNSWAdd(first, b_.CreateNSWMul(place(number, count), b_.getInt64(length)));
+          Value* chunk = place(number, split.count);
+          at = b_.CreateNSWAdd(split.first, b_.CreateNSWMul(chunk, b_.getInt64(length)));
           begin(at);
         }
         MapIndex(last, at, within);
         before(within);
       },
       after);
-  loop.Emit(b_.CreateMul(rows, left), 1, [&](Value* number, int64_t, const SkipUnless&) {
-    Value* within = place(number, left);
-    Value* skipped = b_.CreateSelect(b_.CreateICmpSLT(within, outside), zero, held);
-    within = b_.CreateNSWAdd(b_.CreateNSWAdd(row.lower, within), skipped);
-    MapIndex(last, within);
+  loop.Emit(b_.CreateMul(rows, split.left), 1, [&](Value* number, int64_t, const SkipUnless&) {
+    MapIndex(last, ColumnOutside(split, place(number, split.left)));
   });
+}
+
+// start + index. With the constant apart, LLVM sees which addresses are neighbours.
+RangeEmitter::Sum RangeEmitter::From(Value* start, Value* index) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(start)) {
+    return {index, constant->getSExtValue()};
+  }
+  return {b_.CreateNSWAdd(start, index), 0};
+}
+
+RangeEmitter::Row RangeEmitter::SplitRow(int64_t length, Value* pays) {
+  const Dimension& row = dimensions_.back();
+  Row split;
+  Value* zero = b_.getInt64(0);
+  split.outside = b_.CreateAnd(b_.CreateNeg(row.lower), b_.getInt64(length - 1));
+  Value* inside = b_.CreateSub(row.extent, split.outside);
+  split.count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, zero);
+  split.count = b_.CreateLShr(split.count, llvm::countr_zero(static_cast<uint64_t>(length)));
+  split.count = b_.CreateSelect(pays, split.count, zero);
+  split.held = b_.CreateMul(split.count, b_.getInt64(length));
+  split.left = b_.CreateSub(row.extent, split.held);
+  split.first = b_.CreateAdd(row.lower, split.outside);
+  return split;
+}
+
+// The index of an iteration by its number among those that are in no chunk of its row.
+Value* RangeEmitter::ColumnOutside(const Row& row, Value* within) {
+  Value* is_before = b_.CreateICmpSLT(within, row.outside);
+  Value* skipped = b_.CreateSelect(is_before, b_.getInt64(0), row.held);
+  return b_.CreateNSWAdd(b_.CreateNSWAdd(dimensions_.back().lower, within), skipped);
+}
+
+// First the patches, as straight code: their iterations share what they read, and what a thread
+// does before it reads is done once a patch. The rows of a patch are of one plane, as the last two
+// dimensions are called here. Then what is left, each thread taking columns of as many rows: what
+// is in no chunk of the rows of patches, and all of a plane's last rows, which are too few for a
+// patch.
+void RangeEmitter::EmitInPatches(ThreadLoop& loop, Chunks& chunks) {
+  const size_t column = dimensions_.size() - 1, row = column - 1;
+  const auto constant = [&](int64_t n) { return b_.getInt64(n); };
+  const Row split = SplitRow(chunks.length(), chunks.EmitIsAligned(f_));
+  Value* planes = constant(1);
+  for (size_t d = 0; d < row; ++d) planes = b_.CreateMul(planes, dimensions_[d].extent);
+  const Dimension& rows = dimensions_[row];
+  Value* height = constant(chunks.rows());
+  Value* groups = b_.CreateLShr(rows.extent, llvm::countr_zero<uint64_t>(chunks.rows()));
+  Value* rest = b_.CreateAnd(rows.extent, constant(chunks.rows() - 1));
+
+  // Maps the plane, of so many parts each, and returns the number of the part in it.
+  const auto place = [&](Value* number, Value* parts) {
+    if (row == 0) return number;
+    auto [plane, part] = Divide(number, parts);
+    MapRow(plane, row);
+    return part;
+  };
+  Sum top, left;
+  f_.set_shares_addresses(true);
+  loop.Emit(
+      b_.CreateMul(b_.CreateMul(planes, groups), split.count), chunks.length() * chunks.rows(),
+      [&](Value* number, int64_t within, const SkipUnless&) {
+        if (within == 0) {
+          auto [group, chunk] = Divide(number, split.count);
+          top = From(rows.lower, b_.CreateNSWMul(place(group, groups), height));
+          left = From(split.first, b_.CreateNSWMul(chunk, constant(chunks.length())));
+        }
+        MapIndex(row, top.index, top.more + within / chunks.length());
+        MapIndex(column, left.index, left.more + within % chunks.length());
+      },
+      [&](int64_t within) {
+        chunks.DescribeAccesses(f_, within);
+        if (within + 1 == chunks.length() * chunks.rows()) chunks.StoreLast(f_);
+      });
+  f_.set_shares_addresses(false);
+
+  Value *first_row = nullptr, *at = nullptr;
+  // Columns of a plane: beside its patches, and below them.
+  Value* beside = b_.CreateMul(groups, split.left);
+  Value* below = b_.CreateSelect(b_.CreateIsNull(rest), constant(0), dimensions_[column].extent);
+  Value* parts = b_.CreateAdd(beside, below);
+  loop.EmitUneven(
+      b_.CreateMul(planes, parts),
+      [&](Value* number) {
+        Value* part = place(number, parts);
+        Value* is_beside = b_.CreateICmpSLT(part, beside);
+        // There may be none beside.
+        Value* width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, split.left, constant(1));
+        auto [group, within] = Divide(part, width);
+        group = b_.CreateSelect(is_beside, group, groups);
+        first_row = b_.CreateNSWAdd(rows.lower, b_.CreateNSWMul(group, height));
+        at =
+            b_.CreateSelect(is_beside, ColumnOutside(split, within),
+                            b_.CreateNSWAdd(dimensions_[column].lower, b_.CreateSub(part, beside)));
+        return b_.CreateSelect(is_beside, height, rest);
+      },
+      [&](Value* within) {
+        MapIndex(row, b_.CreateNSWAdd(first_row, within));
+        MapIndex(column, at);
+      });
 }
 
 }  // namespace
@@ -334,9 +456,14 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   }
   Chunks chunks(op);
   if (chunks.length() == 1 || !emitter.HasRoomFor(chunks.length())) return emitter.Emit();
-  task->set_items_per_thread(static_cast<uint32_t>(chunks.length()));
-  // Blocks in the order of their rows find what neighbours have read in the cache.
-  if (task->waves() > 1 && ReadsRows(op)) task->set_waves(0);
+  // Loops with accumulators have few waves; the order of their sums is that of their iterations.
+  if (task->waves() > 1 && ReadsRows(op)) {
+    // Blocks in the order of their rows find what neighbours have read in the cache.
+    task->set_waves(0);
+    const Chunks::Patch patch = chunks.LargestPatch();
+    if (patch.rows > 1 && emitter.HasRoomFor(patch)) chunks.Take(patch);
+  }
+  task->set_items_per_thread(static_cast<uint32_t>(chunks.length() * chunks.rows()));
   emitter.Emit(chunks);
 }
 

@@ -103,33 +103,54 @@ ThreadLoop::Values ThreadLoop::EmitIteration(const Values& before,
   return Values(next_values.begin(), next_values.end());
 }
 
-void ThreadLoop::Emit(Value* total, int64_t length, Map map, Emitted emitted) {
-  some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
-  BasicBlock* before = b_.GetInsertBlock();
+// A loop over first, first + step, ... below `end`. `body` is given the accumulators' values and
+// returns what it makes of them; returns what the loop makes of them.
+ThreadLoop::Values ThreadLoop::EmitLoop(Value* first, Value* end, Value* step, const Values& before,
+                                        Body body) {
+  BasicBlock* entry = b_.GetInsertBlock();
   BasicBlock* header = f_.NewBlock("iterations");
-  BasicBlock* body = f_.NewBlock("iteration");
+  BasicBlock* inside = f_.NewBlock("iteration");
   BasicBlock* exit = f_.NewBlock("iterations_end");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
-  number->addIncoming(first_, before);
+  number->addIncoming(first, entry);
   auto accumulators = f_.Phis(header, mlir::ValueRange(task_.getAccumulators()).getTypes());
-  for (auto [phi, value] : llvm::zip(accumulators, values_)) phi->addIncoming(value, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(number, total), body, exit);
+  for (auto [phi, value] : llvm::zip(accumulators, before)) phi->addIncoming(value, entry);
+  b_.CreateCondBr(b_.CreateICmpSLT(number, end), inside, exit);
 
-  b_.SetInsertPoint(body);
-  Values values(accumulators.begin(), accumulators.end());
-  for (int64_t within = 0; within < length; ++within) {
-    values = EmitIteration(
-        values, [&](const SkipUnless& skip_unless) { map(number, within, skip_unless); });
-    emitted(within);
-  }
+  b_.SetInsertPoint(inside);
+  const Values values = body(number, Values(accumulators.begin(), accumulators.end()));
   BasicBlock* latch = b_.GetInsertBlock();
-  number->addIncoming(b_.CreateNSWAdd(number, threads_), latch);
+  number->addIncoming(b_.CreateNSWAdd(number, step), latch);
   for (auto [phi, value] : llvm::zip(accumulators, values)) phi->addIncoming(value, latch);
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
-  values_.assign(accumulators.begin(), accumulators.end());
+  return Values(accumulators.begin(), accumulators.end());
+}
+
+void ThreadLoop::Emit(Value* total, int64_t length, Map map, Emitted emitted) {
+  some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
+  values_ = EmitLoop(first_, total, threads_, values_, [&](Value* number, Values values) {
+    for (int64_t within = 0; within < length; ++within) {
+      values = EmitIteration(
+          values, [&](const SkipUnless& skip_unless) { map(number, within, skip_unless); });
+      emitted(within);
+    }
+    return values;
+  });
+}
+
+void ThreadLoop::EmitUneven(Value* total, llvm::function_ref<Value*(Value* number)> begin,
+                            llvm::function_ref<void(Value* within)> map) {
+  some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
+  values_ = EmitLoop(first_, total, threads_, values_, [&](Value* number, const Values& values) {
+    Value* length = begin(number);
+    return EmitLoop(b_.getInt64(0), length, b_.getInt64(1), values,
+                    [&](Value* within, const Values& inner) {
+                      return EmitIteration(inner, [&](const SkipUnless&) { map(within); });
+                    });
+  });
 }
 
 void ThreadLoop::Finish() {

@@ -47,12 +47,19 @@ class ThreadLoop {
   // Emits the task's body for the chunks t, t + T, ... below `total`, of thread t of T. A chunk is
   // `length` iterations.
   void Emit(llvm::Value* total, int64_t length, Map map, Emitted emitted = [](int64_t) {});
+  // The same for chunks whose lengths are known when the code runs. `begin` emits what is before
+  // chunk `number` and returns its length, `map` states the indices of iteration `within` of it.
+  void EmitUneven(llvm::Value* total, llvm::function_ref<llvm::Value*(llvm::Value* number)> begin,
+                  llvm::function_ref<void(llvm::Value* within)> map);
   // Emits the task's finish, and ends the function.
   void Finish();
 
  private:
   using Values = llvm::SmallVector<llvm::Value*, 4>;
   Values EmitIteration(const Values& before, llvm::function_ref<void(const SkipUnless&)> map);
+  using Body = llvm::function_ref<Values(llvm::Value* number, Values values)>;
+  Values EmitLoop(llvm::Value* first, llvm::Value* end, llvm::Value* step, const Values& before,
+                  Body body);
 
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
