@@ -27,6 +27,11 @@ void SetAliases(const std::vector<std::vector<ParamId>>& aliases, proto::Compile
   }
 }
 
+void SetSourceMap(proto::SourceMap map, InstanceTexts* texts) {
+  texts->names = std::make_shared<const std::vector<std::string>>(1, map.kernel());
+  texts->source_map = std::move(map);
+}
+
 InstanceTexts Unpacked(const std::string& bytes) {
   InstanceTexts texts;
   proto::WarmTexts packed;
@@ -35,7 +40,7 @@ InstanceTexts Unpacked(const std::string& bytes) {
   if (!packed.ParseFromString(bytes)) return texts;
   if (auto types = TypeTable::FromProto(packed.types()); types.ok()) {
     texts.types = *std::move(types);
-    texts.source_map = std::move(*packed.mutable_source_map());
+    SetSourceMap(std::move(*packed.mutable_source_map()), &texts);
   }
   texts.node_kinds.assign(packed.node_kinds().begin(), packed.node_kinds().end());
   for (const auto& [node, param] : packed.node_params()) {
@@ -191,7 +196,7 @@ absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* bu
   proto::CompileUnit& unit = finished.unit;
   std::vector<bool>& writes = finished.writes;
   InstanceTexts texts;
-  texts.source_map = std::move(finished.source_map);
+  SetSourceMap(std::move(finished.source_map), &texts);
   ASSIGN_OR_RETURN(texts.types, TypeTable::FromProto(unit.kernel().types()));
   texts.node_kinds = NodeKinds(unit.kernel());
   // Only checks name the field that was accessed.

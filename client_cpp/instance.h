@@ -36,6 +36,7 @@ namespace kiln {
 // The data that only prints, asserts and errors need.
 struct InstanceTexts {
   proto::SourceMap source_map;
+  NamesInErrors names;                  // that of source_map, as launches take it
   TypeTable types;                      // the kernel's, for formats
   std::vector<std::string> node_kinds;  // of the body, then each function: one byte per node
   // If bounds are checked: the kernel's parameter that a node accesses.

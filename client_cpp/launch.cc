@@ -29,6 +29,7 @@ class Texts {
             {values, values + count}});
     };
     hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, {}, {}}); };
+    hooks_.names = &texts.names;
   }
 
   const LaunchHooks& hooks() const { return hooks_; }

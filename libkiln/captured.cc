@@ -23,7 +23,7 @@ std::shared_ptr<LaunchGraph> Make(const Module& module, int number, const uint64
   if (made == nullptr) return nullptr;
   for (const ModuleGraph::Launch& launch : module.graphs()[static_cast<size_t>(number)].launches) {
     const ModuleKernel& kernel = KernelOf(module, launch);
-    if (!made->Add(kernel.code, slots).ok()) return nullptr;
+    if (!made->Add(kernel.code, slots, kernel.name).ok()) return nullptr;
     slots += kernel.code->info().arguments.size();
   }
   return made->Finish().ok() ? made : nullptr;

@@ -4,6 +4,7 @@
 #define KILN_RUNTIME_KERNEL_INFO_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -74,8 +75,13 @@ struct ArgumentSlot {
 // Libraries and the versions of their symbols, such as {"libmvec.so.1", "GLIBC_2.35"}.
 using LibraryVersions = std::vector<std::pair<std::string, std::string>>;
 
+// Names of kernels, in errors of what they have started.
+using NamesInErrors = std::shared_ptr<const std::vector<std::string>>;
+
 struct KernelInfo {
-  std::string name;  // of the kernel, for messages
+  // Of the kernel, for messages: of the first one with this code, which may be that of another
+  // program.
+  std::string name;
   Target target;
   LibraryVersions needs;  // or newer
   uint64_t runtime_abi = 0;

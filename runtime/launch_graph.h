@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "runtime/random.h"
 #include "runtime/result.h"
@@ -18,9 +19,10 @@ class LaunchGraph {
  public:
   virtual ~LaunchGraph() = default;
   // Adds a launch behind the others; `arguments` as of LoadedKernel::Launch. Unimplemented if the
-  // host has to wait for launches of the kernel: it has results, prints, checks or tapes. Requires:
-  // the kernel is the device's, and Finish was not called.
-  virtual Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) = 0;
+  // host has to wait for launches of the kernel: it has results, prints, checks or tapes. `name`:
+  // the kernel's in errors. Requires: the kernel is the device's, and Finish was not called.
+  virtual Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments,
+                       const std::string& name) = 0;
   // After the last one.
   virtual Result<> Finish() = 0;
   // Starts all of them, in order. `random` is called for each that draws random numbers, which

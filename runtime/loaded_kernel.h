@@ -40,6 +40,8 @@ struct LaunchHooks {
   // within about 100 ms: Launch returns false without calling a hook, and data written until then
   // stay. A signal handler may store it. Null: the launch has a flag of its own.
   volatile uint32_t* failed = nullptr;
+  // The kernel's name in a device's errors; null, also within: that of the artifact.
+  const NamesInErrors* names = nullptr;
 };
 
 struct LaunchOptions {

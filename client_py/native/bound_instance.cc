@@ -190,8 +190,9 @@ BoundInstance::~BoundInstance() {
   Py_XDECREF(object);
 }
 
-std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matchers,
-                                            py::handle sources, py::handle returns) {
+std::unique_ptr<BoundInstance> BindInstance(py::handle kernel, py::handle instance,
+                                            py::handle matchers, py::handle sources,
+                                            py::handle returns) {
   auto bound = std::make_unique<BoundInstance>();
   bound->instance = py::cast<std::shared_ptr<Instance>>(instance);
   bound->object = Own(instance);
@@ -227,6 +228,10 @@ std::unique_ptr<BoundInstance> BindInstance(py::handle instance, py::handle matc
   }
   bound->prints = info.has_effects;
   bound->can_fail = info.can_fail;
+  if (bound->instance->kernel()->is_on_device()) {
+    bound->names = std::make_shared<const std::vector<std::string>>(
+        1, py::cast<std::string>(kernel.attr("__name__")));
+  }
   // All memories were alive when their storages were taken, just now.
   bound->epoch = memory_epoch;
   return bound;

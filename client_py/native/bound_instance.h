@@ -65,6 +65,7 @@ struct BoundInstance {
   PyObject* sources = nullptr;                    // for each parameter, what it is bound to
   uint64_t epoch = 0;                             // memory_epoch when `memories` were last checked
   bool prints = false, can_fail = false;
+  NamesInErrors names;     // the kernel's, for errors of a device; null on the CPU
   uint64_t ticks = ~0ull;  // of the last launch; see launching.cc
 };
 
@@ -88,10 +89,11 @@ class InstanceRef {
 // Whether all memory to which constant slots point still exists.
 bool MemoriesAlive(BoundInstance* bound);
 
-// Makes an instance from the arguments of KernelBase._add_instance. Throws exceptions that pybind11
-// translates if they do not fit the artifact.
-std::unique_ptr<BoundInstance> BindInstance(pybind11::handle instance, pybind11::handle matchers,
-                                            pybind11::handle sources, pybind11::handle returns);
+// Makes an instance of `kernel` from the arguments of KernelBase._add_instance. Throws exceptions
+// that pybind11 translates if they do not fit the artifact.
+std::unique_ptr<BoundInstance> BindInstance(pybind11::handle kernel, pybind11::handle instance,
+                                            pybind11::handle matchers, pybind11::handle sources,
+                                            pybind11::handle returns);
 
 }  // namespace kiln
 

@@ -74,7 +74,9 @@ std::unique_ptr<LaunchGraph> CapturedLaunches::MakeGraph(size_t first, size_t la
       launches_[first].bound->instance->kernel()->device()->MakeGraph();
   for (size_t i = first; graph != nullptr && i < last; ++i) {
     const Launch& launch = launches_[i];
-    RaiseIfError(ToStatus(graph->Add(launch.bound->instance->kernel(), launch.slots.data())));
+    const BoundInstance& bound = *launch.bound;
+    RaiseIfError(
+        ToStatus(graph->Add(bound.instance->kernel(), launch.slots.data(), bound.names->front())));
   }
   if (graph != nullptr) RaiseIfError(ToStatus(graph->Finish()));
   return graph;

@@ -337,7 +337,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
   PyObject *instance, *matchers, *sources, *returns;
   if (!PyArg_ParseTuple(args, "OOOO", &instance, &matchers, &sources, &returns)) return nullptr;
   try {
-    std::unique_ptr<BoundInstance> bound = BindInstance(instance, matchers, sources, returns);
+    std::unique_ptr<BoundInstance> bound = BindInstance(self, instance, matchers, sources, returns);
     // ti.init() may have run since the last call: the instances before it are not for this one.
     if (kernel->epoch != instance_epoch) {
       kernel->epoch = instance_epoch;

@@ -98,6 +98,7 @@ bool LaunchWithHooks(PyObject* kernel, BoundInstance* bound, const uint64_t* slo
   };
   hooks.error = [&](std::string_view text) { failure->error = std::string(text); };
   hooks.failed = FlagForLaunch();
+  hooks.names = &bound->names;
   const FlagTaken taken;
   BeginUnlockedLaunch();
   bool ok;
@@ -135,6 +136,7 @@ bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* result
   LaunchHooks hooks;
   hooks.error = [failure](std::string_view text) { failure->error = std::string(text); };
   hooks.failed = FlagForLaunch();
+  hooks.names = &bound->names;
   return LaunchPlain(bound, slots, results, threads, &hooks);
 }
 

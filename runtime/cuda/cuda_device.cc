@@ -246,7 +246,7 @@ Result<> CudaDevice::Enter() {
   return {};
 }
 
-void CudaDevice::NoteLaunch(const Names& kernels) {
+void CudaDevice::NoteLaunch(const NamesInErrors& kernels) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (launched_.size() < kNamedLaunches) {
     launched_.push_back(kernels);
@@ -261,7 +261,7 @@ Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (num_launched_ == 0) return error;
   std::vector<std::string> names;
-  for (const Names& kernels : launched_) {
+  for (const NamesInErrors& kernels : launched_) {
     for (const std::string& name : *kernels) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }

@@ -105,8 +105,7 @@ class CudaDevice final : public Device {
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
   // Notes a launch of these kernels, for the errors of Synchronize.
-  using Names = std::shared_ptr<const std::vector<std::string>>;
-  void NoteLaunch(const Names& kernels);
+  void NoteLaunch(const NamesInErrors& kernels);
   // `code` as an error of `what`, with the launches that may have caused it.
   Error ErrorOf(cuda::Code code, const std::string& what);
 
@@ -178,7 +177,7 @@ class CudaDevice final : public Device {
   cuda::Stream last_stream_ = nullptr;     // that of the last turn
   std::mutex mutex_;                       // of the members below
   // The last launches since the last synchronisation.
-  std::vector<Names> launched_;
+  std::vector<NamesInErrors> launched_;
   uint64_t num_launched_ = 0;
   std::vector<cuda::Event> idle_events_;                 // with times
   std::multimap<uint64_t, cuda::Address> idle_scratch_;  // by size

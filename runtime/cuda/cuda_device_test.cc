@@ -170,7 +170,8 @@ Result<std::unique_ptr<LaunchGraph>> GraphOf(
     const uint64_t* slots) {
   std::unique_ptr<LaunchGraph> graph = device->MakeGraph();
   for (const auto& kernel : kernels) {
-    if (Result<> added = graph->Add(kernel, slots); !added.ok()) return added.error();
+    if (Result<> added = graph->Add(kernel, slots, kernel->info().name); !added.ok())
+      return added.error();
   }
   if (Result<> finished = graph->Finish(); !finished.ok()) return finished.error();
   return graph;
@@ -613,6 +614,11 @@ TEST_F(CudaDeviceTest, ErrorsNameTheKernelsLaunched) {
   hooks.error = [&](std::string_view text) { said = text; };
   EXPECT_FALSE(kernel->Launch(slots, nullptr, {&hooks}));
   EXPECT_THAT(said, HasSubstr("the launch of kernel `step` failed"));
+  // Another kernel with the same code.
+  const auto names = std::make_shared<const std::vector<std::string>>(1, "advance");
+  hooks.names = &names;
+  EXPECT_FALSE(kernel->Launch(slots, nullptr, {&hooks}));
+  EXPECT_THAT(said, HasSubstr("the launch of kernel `advance` failed"));
 }
 
 TEST_F(CudaDeviceTest, AForkedChildIsTold) {

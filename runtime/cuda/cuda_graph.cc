@@ -16,7 +16,8 @@ CudaGraph::~CudaGraph() {
   for (const cuda::Address memory : temporaries_) driver.MemFree(memory);
 }
 
-Result<> CudaGraph::Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) {
+Result<> CudaGraph::Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments,
+                        const std::string& name) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (graph_ == nullptr) {
     const cuda::Code code = device_->driver().GraphCreate(&graph_, /*flags=*/0);
@@ -24,6 +25,7 @@ Result<> CudaGraph::Add(std::shared_ptr<const LoadedKernel> kernel, const uint64
   }
   Result<> added = kernel->AddTo(this, arguments);
   kernels_.push_back(std::move(kernel));
+  if (std::find(added_.begin(), added_.end(), name) == added_.end()) added_.push_back(name);
   return added;
 }
 
@@ -87,12 +89,7 @@ Result<> CudaGraph::Took(cuda::Code code, cuda::GraphNode made) {
 }
 
 Result<> CudaGraph::Finish() {
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels_) {
-    const std::string& name = kernel->info().name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(added_));
   if (last_ == nullptr) return {};
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   const cuda::Code code = device_->driver().GraphInstantiate(&exec_, graph_, /*flags=*/0);

@@ -24,7 +24,8 @@ class CudaGraph final : public LaunchGraph {
   explicit CudaGraph(CudaDevice* device) : device_(device) {}
   ~CudaGraph() override;
 
-  Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments) override;
+  Result<> Add(std::shared_ptr<const LoadedKernel> kernel, const uint64_t* arguments,
+               const std::string& name) override;
   Result<> Finish() override;
   using LaunchGraph::Launch;
   Result<> Launch(const std::function<uint64_t()>& random) override;
@@ -56,7 +57,8 @@ class CudaGraph final : public LaunchGraph {
 
   CudaDevice* const device_;
   std::vector<std::shared_ptr<const LoadedKernel>> kernels_;
-  CudaDevice::Names names_;  // of the kernels, each once
+  std::vector<std::string> added_;  // names of kernels, each once
+  NamesInErrors names_;             // the same, after Finish
   std::vector<cuda::Address> temporaries_;
   std::vector<Drawing> drawings_;
   cuda::Graph graph_ = nullptr;

@@ -73,7 +73,7 @@ class CudaKernel final : public DeviceCode {
   CudaKernel(CudaDevice* device, const KernelInfo& info, cuda::Module module)
       : device_(device),
         info_(info),
-        names_(std::make_shared<const std::vector<std::string>>(1, info.name)),
+        own_names_(std::make_shared<const std::vector<std::string>>(1, info.name)),
         module_(module) {}
   ~CudaKernel() override;
 
@@ -97,14 +97,14 @@ class CudaKernel final : public DeviceCode {
   uint64_t Resident(cuda::Function function, uint32_t threads) const;
   Result<BoundTask> BindWork(const TaskInfo& task) const;
   Result<std::unique_ptr<Scratch>> TakeScratch() const;
-  Result<> Start(KilnCudaLaunch* launch) const;
-  Result<> Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const;
+  Result<> Start(KilnCudaLaunch* launch, const NamesInErrors& names) const;
+  Result<> Enqueue(KilnCudaLaunch* launch, const NamesInErrors& names, cuda::Stream stream) const;
   // Hands the reports of a launch to the hooks. False if a check failed.
   static bool Deliver(KilnCudaReports* reports, const LaunchHooks* hooks);
 
   CudaDevice* const device_;
   const KernelInfo info_;
-  const CudaDevice::Names names_;  // one
+  const NamesInErrors own_names_;  // one, for launches that have none
   const cuda::Module module_;
   std::vector<BoundTask> tasks_;
   mutable std::mutex mutex_;  // of the members below
@@ -204,7 +204,8 @@ Result<std::unique_ptr<Scratch>> CudaKernel::TakeScratch() const {
   return Scratch::Make(device_, info_.has_effects ? kPrintBytes : 0, info_.results.size());
 }
 
-Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const {
+Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, const NamesInErrors& names,
+                             cuda::Stream stream) const {
   void* parameters[] = {launch};
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const BoundTask& task = tasks_[i];
@@ -224,14 +225,14 @@ Result<> CudaKernel::Enqueue(KilnCudaLaunch* launch, cuda::Stream stream) const 
       code = start();
     }
     if (code != cuda::kSuccess) {
-      return device_->ErrorOf(code, "the launch of kernel `" + info_.name + "` failed");
+      return device_->ErrorOf(code, "the launch of kernel `" + names->front() + "` failed");
     }
   }
   return {};
 }
 
-Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
-  device_->NoteLaunch(names_);
+Result<> CudaKernel::Start(KilnCudaLaunch* launch, const NamesInErrors& names) const {
+  device_->NoteLaunch(names);
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;
   if (info_.tapes) {
@@ -239,14 +240,14 @@ Result<> CudaKernel::Start(KilnCudaLaunch* launch) const {
     if (!tapes.ok()) return tapes.error();
     launch->tapes = reinterpret_cast<KilnCudaTapes*>(*tapes);
   }
-  if (temporaries_ == 0) return Enqueue(launch, turn.stream());
+  if (temporaries_ == 0) return Enqueue(launch, names, turn.stream());
   // Launches of other threads must not come between the clearing and the tasks.
   const std::lock_guard<std::mutex> lock(mutex_);
   launch->temporaries = reinterpret_cast<uint8_t*>(temporaries_);
   const cuda::Code code =
       device_->driver().Set8(temporaries_, 0, info_.temporary_bytes, turn.stream());
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "clearing temporaries failed");
-  return Enqueue(launch, turn.stream());
+  return Enqueue(launch, names, turn.stream());
 }
 
 bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
@@ -324,7 +325,9 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
   }
   if (info_.draws) launch->random = options.random ? *options.random : NextLaunchRandom();
   if (num_slots > 0) std::memcpy(launch->arguments, arguments, num_slots * sizeof *arguments);
-  if (Result<> started = Start(launch); !started.ok()) return fail(started.error());
+  const NamesInErrors* names = options.hooks != nullptr ? options.hooks->names : nullptr;
+  if (names == nullptr || *names == nullptr) names = &own_names_;
+  if (Result<> started = Start(launch, *names); !started.ok()) return fail(started.error());
   if (scratch == nullptr) {
     // The failure of an earlier launch, mostly.
     const Result<> noticed = device_->TakeNotice();

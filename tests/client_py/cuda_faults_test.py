@@ -278,6 +278,28 @@ fault(up, x)
     assert "the last ones are `broken`, `up` (debug=True checks indices)" in two[0], two
 
 
+def test_kernels_of_the_same_code_keep_their_names(run):
+    """The code's artifact has the name of the kernel that was first: of the program, or of any."""
+    program = """
+x = ti.field(ti.i32, shape=4)
+
+@ti.kernel
+def first():
+    x[3] = 271
+
+@ti.kernel
+def second():
+    x[3] = 271
+
+START
+fault(ti.sync)
+"""
+    graph = "with ti.graph.capture() as steps:\n    second()\nsteps.launch()"
+    for start, launch in (("first()\nti.sync()\nsecond()", 2), ("second()", 1), (graph, 1)):
+        out = run(program.replace("START", start), f"fail_launch={launch}")
+        assert out.strip().endswith("in kernel `second`"), (start, out)
+
+
 def test_a_forked_child(run):
     out = run("""
 x = ti.field(ti.f32, 4)
