@@ -17,7 +17,7 @@ def program(seed, loose=False):
 
 
 class Data:
-    """A field or ndarray. kind: of its elements; axes: 1 or 2."""
+    """A field or ndarray. kind: of its elements; axes: their number."""
 
     def __init__(self, name, kind, axes, type):
         self.name = name
@@ -33,6 +33,8 @@ class Generator(Expressions):
         self.loose = loose
         self.counter = 0
         self.data = []
+        self.grids = []  # data of one shape that only loops over their inside use
+        self.ends = []  # parameters: the last index of the grids' axes
         self.structs = {}
         self.methods = {}  # name of a struct -> kind that its method `m` takes and gives
         self.setters = {}  # name of a struct -> kind that its method `set`, which changes it, takes
@@ -61,6 +63,8 @@ class Generator(Expressions):
             lines.append(self.declaration())
         if self.chance(0.3):
             lines += self.tree()
+        if self.chance(0.3):
+            lines += self.grid_declarations()
         for _ in range(self.random.randrange(0, 3)):
             lines += ["", "", *self.function()]
         lines += ["", "", *self.kernel()]
@@ -145,6 +149,20 @@ class Generator(Expressions):
         self.data.append(data)
         return f"{name} = {text}"
 
+    def grid_declarations(self):
+        shape = self.pick([(12, 20), (17, 24), (9, 13), (4, 10, 12), (3, 7, 16), (2, 3, 6, 16)])
+        types = [(kind, self.type_of(kind)) for kind in (self.scalar_kind(), self.scalar_kind())]
+        lines = []
+        for _ in range(self.random.randrange(2, 5)):
+            kind, type = self.pick(types)
+            data = Data(self.fresh("x"), kind, len(shape), type)
+            data.ndarray = self.chance(0.5)
+            self.grids.append(data)
+            maker = "ndarray" if data.ndarray else "field"
+            lines.append(f"{data.name} = ti.{maker}(ti.{type}, {shape})")
+        self.ends = [(self.fresh("p"), size - 1) for size in shape]
+        return lines
+
     def layout(self, maker, axes):
         """Keywords that change only the layout of a field."""
         if maker != "field":
@@ -228,14 +246,17 @@ class Generator(Expressions):
 
     def kernel(self):
         heads, values, scope = [], [], {}
-        for data in self.data:
+        for data in self.data + self.grids:
             if data.ndarray:
                 shape = f"ti.types.ndarray(dtype={self.element_text(data)}, ndim={data.axes})"
                 heads.append(f"{data.name}_: {shape}")
                 values.append(data.name)
-        for data in self.data:
+        for data in self.data + self.grids:
             if data.ndarray:
                 data.name += "_"
+        for parameter, value in self.ends:
+            heads.append(f"{parameter}: ti.i32")
+            values.append(str(value))
         for _ in range(self.random.randrange(0, 4)):
             parameter, kind = self.fresh("p"), self.pick(["int", "int", "float"])
             if self.chance(0.2):
@@ -249,7 +270,9 @@ class Generator(Expressions):
         self.parameters(scope, True)
         body = []
         for _ in range(self.random.randrange(2, 6)):
-            if self.chance(0.45):
+            if self.grids and self.chance(0.5):
+                body += self.grid_loop()
+            elif self.chance(0.45):
                 body += self.parallel_loop()
             else:
                 body += self.block(0, self.random.randrange(1, 4), keep=True)
@@ -588,6 +611,43 @@ class Generator(Expressions):
             self.scopes.pop()
         self.fixed, self.scopes, self.access, self.own = kept_fixed, kept_scopes, None, None
         return [head, *body]
+
+    def grid_loop(self):
+        """A stencil: iterations read around their own cells of some grids, and write to their own
+        cells of others."""
+        names = [self.fresh("i") for _ in self.ends]
+        ranges = [f"({self.pick([1, 1, 1, 2, 3])}, {end})" for end, _ in self.ends]
+        own = ", ".join(names)
+        written = self.random.sample(self.grids, self.random.randrange(1, len(self.grids)))
+        read = [data for data in self.grids if data not in written]
+        locals_ = {}
+
+        def around():
+            return ", ".join(self.pick([n, n, f"{n} - 1", f"{n} + 1"]) for n in names)
+
+        def term(kind):
+            kinds = ("int",) if kind == "int" else ("int", "float")
+            choices = [f"{data.name}[{around()}]" for data in read * 3 if data.kind in kinds]
+            choices += [f"{data.name}[{own}]" for data in written if data.kind in kinds]
+            choices += [name for name, its in locals_.items() if its in kinds]
+            choices += [self.pick(names), self.pick("257")]
+            text = self.pick(choices)
+            return f"{text} * {self.pick('235')}" if self.chance(0.2) else text
+
+        def total(kind):
+            terms = [term(kind) for _ in range(self.random.randrange(2, 7))]
+            return "".join(f" {self.pick('++-')} {text}" for text in terms)[3:]
+
+        body = []
+        for _ in range(self.random.randrange(1, 4)):
+            if self.chance(0.3):
+                name, kind = self.fresh("v"), self.scalar_kind()
+                body.append(f"    {name} = {total(kind)}")
+                locals_[name] = kind
+            data = self.pick(written)
+            operator = self.pick(["=", "=", "=", "+="])
+            body.append(f"    {data.name}[{own}] {operator} {total(data.kind)}")
+        return [f"for {own} in ti.ndrange({', '.join(ranges)}):", *body]
 
     def loop_head(self):
         """(loop variables, head, the own index by axes)."""
