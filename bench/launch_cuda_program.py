@@ -1,4 +1,7 @@
-"""Costs of launches on CUDA or the CPU; prints JSON (processor seconds)."""
+"""Costs of launches on CUDA or the CPU; prints JSON (processor seconds).
+
+launch_cuda_program.py cuda|cpu FOLDER     # with the module exchanged_tensor
+"""
 
 import json
 import sys
@@ -8,6 +11,9 @@ import kiln as ti
 import numpy as np
 
 ARCH = sys.argv[1]
+sys.path.insert(0, sys.argv[2])
+import exchanged_tensor  # noqa: E402
+
 ti.init(arch=ti.cuda if ARCH == "cuda" else ti.cpu, log_level=ti.ERROR)
 one, other = ti.field(ti.f32, shape=8), ti.field(ti.f32, shape=8)
 array, second = ti.ndarray(ti.f32, 8), ti.ndarray(ti.f32, 8)
@@ -50,6 +56,15 @@ class External:
         self.__cuda_array_interface__ = kept.__cuda_array_interface__
 
 
+def tensor(kept):
+    """A tensor over an array, as PyTorch's are."""
+    if ARCH == "cuda":
+        address, device = kept.__cuda_array_interface__["data"][0], 2
+    else:
+        address, device = kept.ctypes.data, 1
+    return exchanged_tensor.Tensor(address, 8, device, kept)
+
+
 def cost(statement, count, names, rounds=9):
     """Processor seconds of the statement: the least of several loops."""
     scope = {**globals(), **names}
@@ -74,6 +89,8 @@ with ti.graph.capture() as graph:
     step()
 figures["80 tasks, one by one"] = cost("step()", 1_000, {})
 figures["80 tasks, a captured graph"] = cost("graph.launch()", 1_000, {})
+tensors = map(tensor, (array, second) if ARCH == "cuda" else (numpy, numpy2))
+figures["two tensors"] = cost("arrays(x, y)", 20_000, dict(zip("xy", tensors)))
 if ARCH == "cuda":
     externals = {"x": External(array), "y": External(second)}
     figures["two arrays of another library"] = cost("arrays(x, y)", 5_000, externals)

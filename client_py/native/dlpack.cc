@@ -160,7 +160,7 @@ py::capsule CapsuleOf(std::unique_ptr<Exported> exported) {
 struct Imported {
   void* data;
   Scalar scalar;
-  std::vector<int64_t> shape;  // with the elements' axes, which are the last ones
+  absl::Span<const int64_t> shape;  // with the elements' axes, which are the last ones
   int element_axes;
   bool is_external;
 };
@@ -213,9 +213,8 @@ py::capsule ToDlpack(const FieldStorage& storage) { return CapsuleOf(Export(stor
 
 bool IsCuda(const DlTensor& tensor) { return IsCudaDevice(tensor.device.type); }
 
-// The storage of a tensor that kernels can use, without an owner. Throws ValueError.
-std::shared_ptr<FieldStorage> FromTensor(const DlTensor& tensor, int element_axes,
-                                         bool is_external) {
+// Throws ValueError if kernels cannot use the tensor.
+ShownTensor Checked(const DlTensor& tensor) {
   const Scalar scalar = ScalarOf(tensor.type);
   const bool on_device = IsCuda(tensor);
   if (!on_device && tensor.device.type != kCpu && tensor.device.type != kCudaHost) {
@@ -238,15 +237,16 @@ std::shared_ptr<FieldStorage> FromTensor(const DlTensor& tensor, int element_axe
   const bool is_empty =
       std::find(tensor.shape, tensor.shape + tensor.ndim, 0) != tensor.shape + tensor.ndim;
   if (tensor.data == nullptr && !is_empty) throw py::value_error("the tensor has no memory");
-  return Import({static_cast<uint8_t*>(tensor.data) + tensor.byte_offset,
-                 scalar,
-                 {tensor.shape, tensor.shape + tensor.ndim},
-                 element_axes,
-                 is_external},
-                on_device);
+  return {static_cast<uint8_t*>(tensor.data) + tensor.byte_offset,
+          scalar,
+          {tensor.shape, static_cast<size_t>(tensor.ndim)},
+          on_device};
 }
 
-// Keeps a Python object as long as the result exists.
+}  // namespace
+
+bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
+
 std::shared_ptr<void> Owning(const py::handle& object) {
   return {object.inc_ref().ptr(), [](void* owned) {
             py::gil_scoped_acquire gil;
@@ -254,17 +254,15 @@ std::shared_ptr<void> Owning(const py::handle& object) {
           }};
 }
 
-}  // namespace
-
-bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
-
 std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element_axes,
                                          bool is_external) {
   if (!PyCapsule_IsValid(capsule.ptr(), kName)) {
     throw py::value_error("a DLPack capsule that has not been used is needed");
   }
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule.ptr(), kName));
-  std::shared_ptr<FieldStorage> storage = FromTensor(managed->tensor, element_axes, is_external);
+  const ShownTensor tensor = Checked(managed->tensor);
+  std::shared_ptr<FieldStorage> storage =
+      Import({tensor.data, tensor.scalar, tensor.shape, element_axes, is_external}, tensor.on_cuda);
   storage->memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
     auto* tensor = static_cast<DlManaged*>(owned);
     // The deleter may run Python code.
@@ -278,27 +276,30 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   return storage;
 }
 
-std::shared_ptr<FieldStorage> FromExchange(PyObject* capsule, PyObject* value, bool on_cuda,
-                                           uint64_t* stream) {
-  if (!PyCapsule_IsValid(capsule, kExchangeName)) return nullptr;
+std::optional<ShownTensor> ShowTensor(PyObject* capsule, PyObject* value, bool on_cuda) {
+  if (!PyCapsule_IsValid(capsule, kExchangeName)) return std::nullopt;
   const auto* exchange =
       static_cast<const DlExchange*>(PyCapsule_GetPointer(capsule, kExchangeName));
   if (exchange->major != 1 || exchange->view == nullptr || exchange->current_stream == nullptr) {
-    return nullptr;
+    return std::nullopt;
   }
   DlTensor tensor;
   if (exchange->view(value, &tensor) != 0) throw py::error_already_set();
-  if (IsCuda(tensor) != on_cuda) return nullptr;
-  std::shared_ptr<FieldStorage> storage =
-      FromTensor(tensor, /*element_axes=*/0, /*is_external=*/true);
-  storage->memory->owner = Owning(value);
-  if (!on_cuda) return storage;
+  if (IsCuda(tensor) != on_cuda) return std::nullopt;
+  ShownTensor shown = Checked(tensor);
+  if (!on_cuda) return shown;
   void* current = nullptr;
   if (exchange->current_stream(tensor.device.type, tensor.device.id, &current) != 0) {
     throw py::error_already_set();
   }
-  *stream = reinterpret_cast<uintptr_t>(current);
-  return storage;
+  shown.stream = reinterpret_cast<uintptr_t>(current);
+  return shown;
+}
+
+std::shared_ptr<FieldStorage> StorageOf(const ShownTensor& tensor) {
+  return Import(
+      {tensor.data, tensor.scalar, tensor.shape, /*element_axes=*/0, /*is_external=*/true},
+      tensor.on_cuda);
 }
 
 std::shared_ptr<FieldStorage> FromCudaArray(uintptr_t address, int scalar,

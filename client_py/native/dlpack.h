@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "client_py/native/storage_object.h"
 
 namespace kiln {
@@ -22,13 +24,26 @@ bool IsCudaDevice(int kind);
 std::shared_ptr<FieldStorage> FromDlpack(const pybind11::capsule& capsule, int element_axes,
                                          bool is_external);
 
-// The storage of an object whose type gives its tensors by `__dlpack_c_exchange_api__`, which is
-// `capsule`: an argument of a kernel. Null if that has no such functions, or if the tensor is not
-// on the side that `on_cuda` says. Sets *stream to the library's current one, for which the caller
-// waits, if the tensor is on a device. Throws ValueError as FromDlpack does, and what the functions
-// raise.
-std::shared_ptr<FieldStorage> FromExchange(PyObject* capsule, PyObject* value, bool on_cuda,
-                                           uint64_t* stream);
+// What an object shows of a tensor that kernels can use.
+struct ShownTensor {
+  uint8_t* data;
+  Scalar scalar;
+  absl::Span<const int64_t> shape;  // until other Python code runs
+  bool on_cuda;
+  uint64_t stream = 0;  // the library's current one, if the tensor is on a device
+};
+
+// Of an object whose type shows its tensors by `__dlpack_c_exchange_api__`, which is `capsule`.
+// Nothing if that has no such functions, or if the tensor is not on the side that `on_cuda` says.
+// Throws ValueError as FromDlpack does, and what the functions raise.
+std::optional<ShownTensor> ShowTensor(PyObject* capsule, PyObject* value, bool on_cuda);
+
+// The storage of an argument of a kernel, whose memory the caller gives an owner. Throws ValueError
+// as FromDlpack does.
+std::shared_ptr<FieldStorage> StorageOf(const ShownTensor& tensor);
+
+// Keeps a Python object as long as the result exists.
+std::shared_ptr<void> Owning(const pybind11::handle& object);
 
 // Of a CUDA array in C order that `owner`, a Python object, keeps alive. ValueError if kernels
 // cannot use it.

@@ -3,9 +3,13 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/hash/hash.h"
 #include "client_cpp/runtime_status.h"
 #include "client_py/native/active_device.h"
 #include "client_py/native/array_view.h"
@@ -66,6 +70,7 @@ struct Names {
   PyObject* device = PyUnicode_InternFromString("__dlpack_device__");
   PyObject* detach = PyUnicode_InternFromString("detach");
   PyObject* is_neg = PyUnicode_InternFromString("is_neg");
+  PyObject* requires_grad = PyUnicode_InternFromString("requires_grad");
   PyObject* exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
   PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
 };
@@ -146,8 +151,10 @@ bool RunsOnCuda() { return ActiveDevice().target().device() == Target::Device::k
 bool IsSpecial(PyObject* tensor) {
   const py::object negated = Steal(PyObject_CallMethodNoArgs(tensor, TheNames().is_neg));
   if (!negated) PyErr_Clear();
-  return (negated && negated.ptr() == Py_True) ||
-         py::handle(tensor).attr("requires_grad").cast<bool>();
+  if (negated && negated.ptr() == Py_True) return true;
+  const py::object has_gradient = Steal(PyObject_GetAttr(tensor, TheNames().requires_grad));
+  if (!has_gradient) throw py::error_already_set();
+  return has_gradient.ptr() != Py_False;
 }
 
 // The value's own type's functions of DLPack, or null. Types derived from it may hide memory
@@ -167,19 +174,9 @@ bool IsUsable(const FieldStorage& storage) {
 }
 
 // The storage of a tensor that gives a capsule; null for others.
-std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
+std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, bool is_of_torch, uint64_t* stream) {
   const Names& names = TheNames();
   const py::handle tensor(value);
-  const bool is_of_torch = _PyType_Lookup(Py_TYPE(value), names.detach) != nullptr;
-  if (is_of_torch && IsSpecial(value)) return nullptr;
-  if (PyObject* const exchange = OwnExchange(value)) {
-    auto storage = FromExchange(exchange, value, RunsOnCuda(), stream);
-    if (storage != nullptr) {
-      const uint64_t own = ActiveDevice().stream();
-      if (*stream != own) RaiseIfError(ToStatus(ActiveDevice().WaitFor(*stream)));
-      return IsUsable(*storage) ? storage : nullptr;
-    }
-  }
   const py::object device = Steal(PyObject_CallMethodNoArgs(value, names.device));
   if (!device || !PyTuple_Check(device.ptr()) || PyTuple_GET_SIZE(device.ptr()) != 2)
     return nullptr;
@@ -189,9 +186,8 @@ std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
   if (!on_cuda) {
     const py::object capsule = Steal(PyObject_CallMethodNoArgs(value, names.dlpack));
     if (!capsule) return nullptr;
-    auto storage = FromDlpack(py::reinterpret_borrow<py::capsule>(capsule), /*element_axes=*/0,
-                              /*is_external=*/true);
-    return IsUsable(*storage) ? storage : nullptr;
+    return FromDlpack(py::reinterpret_borrow<py::capsule>(capsule), /*element_axes=*/0,
+                      /*is_external=*/true);
   }
   if (is_of_torch) {
     const py::object current = Steal(Interop("current_stream"));
@@ -207,10 +203,65 @@ std::shared_ptr<FieldStorage> OfDlpack(PyObject* value, uint64_t* stream) {
   return FromDlpack(capsule, /*element_axes=*/0, /*is_external=*/true);
 }
 
+// Whether a storage is of the same memory and form as a tensor.
+bool Fits(const FieldStorage& storage, const ShownTensor& tensor) {
+  return storage.is_writable && storage.bases[0] == reinterpret_cast<uintptr_t>(tensor.data) &&
+         storage.access.scalar() == tensor.scalar && storage.shape == tensor.shape &&
+         storage.device == (tensor.on_cuda ? &ActiveDevice() : nullptr);
+}
+
 }  // namespace
 
+ExternalArrays::View& ExternalArrays::SpareFor(const void* data) {
+  constexpr size_t kSpares = 64;
+  // Python may be gone before the process ends.
+  static auto* const spares = new std::array<View, kSpares>;
+  return (*spares)[absl::HashOf(data) % kSpares];
+}
+
 ExternalArrays::~ExternalArrays() {
-  for (PyObject* view : views_) Py_DECREF(view);
+  for (View& view : views_) {
+    // What the call left alone, with the storage that the array has itself.
+    const bool is_alone = Py_REFCNT(view.array) == 1 && view.storage.use_count() == 2 &&
+                          view.storage->memory.use_count() == 1;
+    if (is_alone) {
+      view.storage->memory->owner.reset();
+      std::swap(view, SpareFor(reinterpret_cast<const void*>(view.storage->bases[0])));
+    }
+    Py_XDECREF(view.array);
+  }
+}
+
+// An array over the storage; none if that cannot be used, maybe with an error of Python's.
+ExternalArrays::View ExternalArrays::Take(std::shared_ptr<FieldStorage> storage) {
+  if (storage == nullptr || !IsUsable(*storage)) return {};
+  const py::object type = Steal(Interop("DeviceArray")), empty = Steal(PyTuple_New(0));
+  if (!type || !empty) return {};
+  auto* const made = reinterpret_cast<PyTypeObject*>(type.ptr());
+  py::object array = Steal(made->tp_new(made, empty.ptr(), nullptr));
+  if (!array || !BindStorage(array.ptr(), py::cast(storage).ptr())) return {};
+  return {array.release().ptr(), std::move(storage)};
+}
+
+// An array over the memory of a tensor, which may be a spare one.
+ExternalArrays::View ExternalArrays::ViewOf(const ShownTensor& tensor, PyObject* value) {
+  View& spare = SpareFor(tensor.data);
+  View view = spare.array != nullptr && Fits(*spare.storage, tensor) ? std::exchange(spare, {})
+                                                                     : Take(StorageOf(tensor));
+  if (view.array != nullptr) view.storage->memory->owner = Owning(value);
+  return view;
+}
+
+ExternalArrays::View ExternalArrays::OfTensor(PyObject* value, uint64_t* stream) {
+  const bool is_of_torch = _PyType_Lookup(Py_TYPE(value), TheNames().detach) != nullptr;
+  if (is_of_torch && IsSpecial(value)) return {};
+  PyObject* const exchange = OwnExchange(value);
+  if (exchange == nullptr) return Take(OfDlpack(value, is_of_torch, stream));
+  const std::optional<ShownTensor> shown = ShowTensor(exchange, value, RunsOnCuda());
+  if (!shown.has_value()) return Take(OfDlpack(value, is_of_torch, stream));
+  *stream = shown->stream;
+  if (*stream != ActiveDevice().stream()) RaiseIfError(ToStatus(ActiveDevice().WaitFor(*stream)));
+  return ViewOf(*shown, value);
 }
 
 // May throw, or leave an error of Python's.
@@ -229,17 +280,13 @@ bool ExternalArrays::TryViewOne(PyObject* value, PyObject** view) {
     if (!PyDict_Check(info.ptr())) return false;
   }
   uint64_t stream = 0;
-  const std::shared_ptr<FieldStorage> storage =
-      gives_capsule ? OfDlpack(value, &stream) : OfInterface(value, info.ptr(), &stream);
-  if (storage == nullptr) return false;
-  const py::object type = Steal(Interop("DeviceArray")), empty = Steal(PyTuple_New(0));
-  if (!type) return false;
-  auto* const made = reinterpret_cast<PyTypeObject*>(type.ptr());
-  *view = made->tp_new(made, empty.ptr(), nullptr);
-  if (*view == nullptr) return false;
-  views_.push_back(*view);
+  View made =
+      gives_capsule ? OfTensor(value, &stream) : Take(OfInterface(value, info.ptr(), &stream));
+  if (made.array == nullptr) return false;
+  *view = made.array;
+  views_.push_back(std::move(made));
   if (stream != ActiveDevice().stream()) streams_.push_back(stream);
-  return BindStorage(*view, py::cast(storage).ptr());
+  return true;
 }
 
 bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
@@ -253,7 +300,7 @@ bool ExternalArrays::ViewOne(PyObject* value, PyObject** view) {
   return viewed;
 }
 
-bool ExternalArrays::View(PyObject* const* args, Py_ssize_t count) {
+bool ExternalArrays::ViewAll(PyObject* const* args, Py_ssize_t count) {
   args_.assign(args, args + count);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* view = nullptr;

@@ -6,8 +6,11 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "client_py/native/dlpack.h"
+#include "client_py/native/storage_object.h"
 #include "runtime/device.h"
 
 namespace kiln {
@@ -15,7 +18,7 @@ namespace kiln {
 // Of one call. Needs the GIL.
 class ExternalArrays {
  public:
-  // `device`: that of the launch. It is the active one during View and ViewOne.
+  // `device`: that of the launch. It is the active one during ViewAll and ViewOne.
   explicit ExternalArrays(Device* device) : device_(device) {}
   ~ExternalArrays();
   ExternalArrays(const ExternalArrays&) = delete;
@@ -25,7 +28,7 @@ class ExternalArrays {
   // `__dlpack__` or, on CUDA, `__cuda_array_interface__`. Work that its stream has is waited for,
   // on the device. False, without a Python error, if there is none, or if one has to go through the
   // Python code: that explains what is wrong, and knows gradients.
-  bool View(PyObject* const* args, Py_ssize_t count);
+  bool ViewAll(PyObject* const* args, Py_ssize_t count);
   // The same of one argument: *view is its DeviceArray, which this object keeps, or null if it is
   // no array of another library. False, without a Python error, if it has to go through the Python
   // code.
@@ -37,10 +40,22 @@ class ExternalArrays {
   bool Release();
 
  private:
+  // A DeviceArray, which is owned, and its storage.
+  struct View {
+    PyObject* array = nullptr;
+    std::shared_ptr<FieldStorage> storage;
+  };
+  // Of tensors that calls have used, without owners of their memory: for the next calls with
+  // tensors of the same memory and form, since making one takes longer than a launch.
+  static View& SpareFor(const void* data);
+
   bool TryViewOne(PyObject* value, PyObject** view);
+  static View Take(std::shared_ptr<FieldStorage> storage);
+  static View ViewOf(const ShownTensor& tensor, PyObject* value);
+  static View OfTensor(PyObject* value, uint64_t* stream);
 
   std::vector<PyObject*> args_;
-  std::vector<PyObject*> views_;  // owned, among args_
+  std::vector<View> views_;  // among args_
   Device* const device_;
   std::vector<uint64_t> streams_;
 };

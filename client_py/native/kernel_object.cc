@@ -223,7 +223,7 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
 PyObject* RunOnExternalArrays(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
   if (kernel->is_derivative || kernel->instances->empty()) return nullptr;
   ExternalArrays arrays(&ActiveDevice());
-  if (!arrays.View(args, count)) return nullptr;
+  if (!arrays.ViewAll(args, count)) return nullptr;
   BoundInstance* bound = Find(kernel, arrays.args(), count);
   if (bound == nullptr) return nullptr;
   PyObject* result = Run(kernel, bound, arrays.args());

@@ -381,6 +381,57 @@ hollow.address = at
     assert "the tensor has no memory" in lines[7] and len(lines) == 8, out
 
 
+def test_tensors_in_the_place_of_others(run, run_python):
+    """A call may use what an earlier one made for a tensor of the same memory and form, and keeps
+    no tensor."""
+    out = run(
+        run_python,
+        """
+import weakref
+
+from cuda_arrays import ExchangedTensor
+
+class OnHost:
+    __dlpack_c_exchange_api__ = ExchangedTensor.__dlpack_c_exchange_api__
+    __dlpack_device__ = ExchangedTensor.__dlpack_device__
+    __dlpack__ = ExchangedTensor.__dlpack__
+
+    def __init__(self, array):
+        self.array, self.address = array, array.ctypes.data
+        self.shape, self.dtype = array.shape, array.dtype
+        self.device, self.strides, self.streams = (1, 0), None, []
+
+    def get(self):
+        return self.array.view(self.dtype).ravel()[: np.prod(self.shape)].reshape(self.shape)
+
+def use(kind):
+    whole = np.arange(1, 13, dtype=np.int32)
+    array = kind(whole.copy())
+    for form in ((12,), np.int32), ((3, 4), np.int32), ((6,), np.int32), ((12,), np.float32):
+        array.shape, array.dtype = form[0], np.dtype(form[1])
+        count = np.prod(array.shape)
+        for _ in range(3):
+            whole.view(array.dtype)[:count] *= 2
+            double(array)
+            assert (array.get() == whole.view(array.dtype)[:count].reshape(array.shape)).all(), form
+    array.shape, array.dtype = (12,), np.dtype(np.int32)
+    other = kind(whole + 1)
+    for source, target in ((array, other), (other, array), (array, array), (other, other)) * 2:
+        copy(source, target)
+        double(source)
+        assert source is target or (source.get() == 2 * target.get()).all()
+    seen = weakref.ref(other), weakref.ref(array)
+    del other, array, source, target
+    return [one() for one in seen]
+
+print(use(ExchangedTensor), Memory.live)
+ti.init(arch=ti.cpu)
+print(use(OnHost))
+""",
+    )
+    assert out.splitlines() == ["[None, None] 0", "[None, None]"], out
+
+
 def test_fields_and_ndarrays_for_other_libraries(run, run_python):
     """Both sides see what the other one writes, from kernels and from Python."""
     out = run(
