@@ -56,7 +56,7 @@ def extents():
     return results
 
 
-# Planes, and planes of planes: groups of rows end with theirs.
+# Planes, and planes of planes: patches end with theirs.
 def dimensions():
     Three, Four = arrays(ti.i32, 3), arrays(ti.i32, 4)
 
@@ -84,7 +84,9 @@ def dimensions():
             y[n, i, j, k] = x[n, i + 1, j, k] - 2 * x[n, i, j + 1, k] + x[n + 1, i, j, k + 2] + n
 
     results = []
-    for shape in (3, 3, 8), (4, 6, 16), (5, 7, 12), (3, 10, 20), (4, 9, 7), (2, 6, 8), (3, 14, 24):
+    few = (3, 3, 8), (4, 6, 16), (5, 7, 12), (3, 10, 20), (4, 9, 7), (2, 6, 8), (3, 14, 24)
+    # Of so many, warps take tiles.
+    for shape in (*few, (19, 6, 16), (18, 7, 36), (21, 10, 68), (9, 6, 12), (20, 3, 16)):
         x, y = array(ti.i32, *shape), array(ti.i32, *shape)
         for rest in 1, 2:
             seven(x, y, rest)

@@ -150,7 +150,8 @@ class Generator(Expressions):
         return f"{name} = {text}"
 
     def grid_declarations(self):
-        shape = self.pick([(12, 20), (17, 24), (9, 13), (4, 10, 12), (3, 7, 16), (2, 3, 6, 16)])
+        flat = [(12, 20), (17, 24), (9, 13), (4, 10, 12), (3, 7, 16)]
+        shape = self.pick([*flat, (2, 3, 6, 16), (19, 6, 8), (4, 9, 6, 8)])
         types = [(kind, self.type_of(kind)) for kind in (self.scalar_kind(), self.scalar_kind())]
         lines = []
         for _ in range(self.random.randrange(2, 5)):

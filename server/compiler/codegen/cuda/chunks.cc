@@ -18,7 +18,7 @@ using llvm::Value;
 constexpr int64_t kVector = 16;    // bytes of the widest access
 constexpr int64_t kMostBytes = 4;  // of one byte, LLVM joins no more
 constexpr int64_t kMostOps = 256;  // of a chunk
-// Of a patch. LLVM and ptxas take 20 ms longer for so many than for a chunk's.
+// Of a patch. LLVM and ptxas take some 30 ms longer for a patch of 500 than for a chunk of it.
 constexpr int64_t kMostOpsOfPatch = 768;
 // With eight, a stencil of seven points runs a quarter less instructions for an element, but takes
 // twice the time to compile, and small grids have half the threads.

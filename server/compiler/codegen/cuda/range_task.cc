@@ -20,6 +20,8 @@ namespace {
 using llvm::Value;
 using SkipUnless = ThreadLoop::SkipUnless;
 
+constexpr uint64_t kWarpBits = llvm::CTLog2<kWarp>();
+
 // The code of a range task: the iterations first, first + threads, ... of the linear space.
 class RangeEmitter {
  public:
@@ -43,7 +45,7 @@ class RangeEmitter {
   std::pair<Value*, Value*> Divide(Value* number, Value* by);
   void MapIndex(size_t dimension, Value* index, int64_t more = 0);
   void MapRow(Value* row, size_t dimensions);
-  // An iteration: its row among all rows, and its number in the row.
+  // An iteration, its row among all rows and its number in the row, or what is numbered as these.
   struct Place {
     Value *row, *column;
   };
@@ -67,7 +69,23 @@ class RangeEmitter {
     int64_t more;
   };
   Sum From(Value* start, Value* index);
+  struct Planes {
+    Row row;
+    Value* count;   // of planes
+    Value* groups;  // of rows, as many as a patch has, in a plane
+    Value* rest;    // rows in no group
+  };
+  Planes SplitPlanes(const Chunks& chunks);
+  struct Tiles {
+    Value* planes;    // of a tile, as the power of two
+    Value* of_plane;  // tiles beside each other
+    Value* total;     // patches of all tiles
+  };
+  Tiles TilePlanes(Value* planes, Value* patches);
+  Place InTile(const Tiles& tiles, Value* number);
   void EmitInPatches(ThreadLoop& loop, Chunks& chunks);
+  void EmitPatches(ThreadLoop& loop, Chunks& chunks, const Planes& split);
+  void EmitColumns(ThreadLoop& loop, int64_t rows, const Planes& split);
   void EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
                     llvm::function_ref<void(Value* index)> begin,
                     llvm::function_ref<void(int64_t within)> before, ThreadLoop::Emitted after);
@@ -186,7 +204,6 @@ void RangeEmitter::MapRow(Value* row, size_t dimensions) {
 // group of a plane has what rows are left.
 RangeEmitter::Place RangeEmitter::InTiles(Value* number) {
   const auto constant = [&](uint64_t n) { return b_.getInt64(n); };
-  constexpr uint64_t kBits = llvm::CTLog2<kWarp>();
   // A group may be larger than the loop, so that `bits_` would be too few.
   const auto divide = [&](Value* n, Value* by) {
     by = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, by, constant(1));
@@ -204,13 +221,13 @@ RangeEmitter::Place RangeEmitter::InTiles(Value* number) {
   auto [group, in_group] = divide(number, b_.CreateMul(columns, high));
   Value* first_row = b_.CreateMul(group, high);
   high = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, b_.CreateSub(rows, first_row));
-  Value* tiles = b_.CreateLShr(columns, constant(kBits));
-  Value* tiled = b_.CreateShl(tiles, constant(kBits));  // columns
+  Value* tiles = b_.CreateLShr(columns, constant(kWarpBits));
+  Value* tiled = b_.CreateShl(tiles, constant(kWarpBits));  // columns
   Value* is_tiled = b_.CreateICmpSLT(in_group, b_.CreateMul(tiled, high));
   // In a tile: its warps, and the thread's number in its warp.
-  auto [tile, warp] = divide(b_.CreateLShr(in_group, constant(kBits)), high);
+  auto [tile, warp] = divide(b_.CreateLShr(in_group, constant(kWarpBits)), high);
   Value* lane = b_.CreateAnd(in_group, constant(kWarp - 1));
-  Value* tiled_column = b_.CreateAdd(b_.CreateShl(tile, constant(kBits)), lane);
+  Value* tiled_column = b_.CreateAdd(b_.CreateShl(tile, constant(kWarpBits)), lane);
   // After them.
   Value* left = b_.CreateSub(in_group, b_.CreateMul(tiled, high));
   auto [left_row, left_column] = divide(left, b_.CreateSub(columns, tiled));
@@ -363,70 +380,133 @@ Value* RangeEmitter::ColumnOutside(const Row& row, Value* within) {
   return b_.CreateNSWAdd(b_.CreateNSWAdd(dimensions_.back().lower, within), skipped);
 }
 
-// First the patches, as straight code: their iterations share what they read, and what a thread
-// does before it reads is done once a patch. The rows of a patch are of one plane, as the last two
-// dimensions are called here. Then what is left, each thread taking columns of as many rows: what
-// is in no chunk of the rows of patches, and all of a plane's last rows, which are too few for a
-// patch.
+// The rows of a patch are of one plane, as the last two dimensions are called here.
+RangeEmitter::Planes RangeEmitter::SplitPlanes(const Chunks& chunks) {
+  Planes split;
+  split.row = SplitRow(chunks.length(), chunks.EmitIsAligned(f_));
+  split.count = b_.getInt64(1);
+  for (size_t d = 0; d + 2 < dimensions_.size(); ++d) {
+    split.count = b_.CreateMul(split.count, dimensions_[d].extent);
+  }
+  Value* rows = dimensions_[dimensions_.size() - 2].extent;
+  split.groups = b_.CreateLShr(rows, llvm::countr_zero(static_cast<uint64_t>(chunks.rows())));
+  split.rest = b_.CreateAnd(rows, b_.getInt64(chunks.rows() - 1));
+  return split;
+}
+
+// First the patches, then what is left of rows and of planes.
 void RangeEmitter::EmitInPatches(ThreadLoop& loop, Chunks& chunks) {
-  const size_t column = dimensions_.size() - 1, row = column - 1;
-  const auto constant = [&](int64_t n) { return b_.getInt64(n); };
-  const Row split = SplitRow(chunks.length(), chunks.EmitIsAligned(f_));
-  Value* planes = constant(1);
-  for (size_t d = 0; d < row; ++d) planes = b_.CreateMul(planes, dimensions_[d].extent);
-  const Dimension& rows = dimensions_[row];
-  Value* height = constant(chunks.rows());
-  Value* groups = b_.CreateLShr(rows.extent, llvm::countr_zero<uint64_t>(chunks.rows()));
-  Value* rest = b_.CreateAnd(rows.extent, constant(chunks.rows() - 1));
-
-  // Maps the plane, of so many parts each, and returns the number of the part in it.
-  const auto place = [&](Value* number, Value* parts) {
-    if (row == 0) return number;
-    auto [plane, part] = Divide(number, parts);
-    MapRow(plane, row);
-    return part;
-  };
-  Sum top, left;
+  const Planes split = SplitPlanes(chunks);
   f_.set_shares_addresses(true);
-  loop.Emit(
-      b_.CreateMul(b_.CreateMul(planes, groups), split.count), chunks.length() * chunks.rows(),
-      [&](Value* number, int64_t within, const SkipUnless&) {
-        if (within == 0) {
-          auto [group, chunk] = Divide(number, split.count);
-          top = From(rows.lower, b_.CreateNSWMul(place(group, groups), height));
-          left = From(split.first, b_.CreateNSWMul(chunk, constant(chunks.length())));
-        }
-        MapIndex(row, top.index, top.more + within / chunks.length());
-        MapIndex(column, left.index, left.more + within % chunks.length());
-      },
-      [&](int64_t within) {
-        chunks.DescribeAccesses(f_, within);
-        if (within + 1 == chunks.length() * chunks.rows()) chunks.StoreLast(f_);
-      });
+  EmitPatches(loop, chunks, split);
   f_.set_shares_addresses(false);
+  EmitColumns(loop, chunks.rows(), split);
+}
 
-  Value *first_row = nullptr, *at = nullptr;
-  // Columns of a plane: beside its patches, and below them.
-  Value* beside = b_.CreateMul(groups, split.left);
-  Value* below = b_.CreateSelect(b_.CreateIsNull(rest), constant(0), dimensions_[column].extent);
-  Value* parts = b_.CreateAdd(beside, below);
-  loop.EmitUneven(
-      b_.CreateMul(planes, parts),
+// Straight code for each: its iterations share what they read, and what a thread does before it
+// reads is done once a patch.
+void RangeEmitter::EmitPatches(ThreadLoop& loop, Chunks& chunks, const Planes& split) {
+  const size_t column = dimensions_.size() - 1, row = column - 1;
+  const int64_t iterations = chunks.length() * chunks.rows();
+  Sum top, left;
+  const auto begin = [&](Value* patch) {
+    auto [group, chunk] = Divide(patch, split.row.count);
+    top = From(dimensions_[row].lower, b_.CreateNSWMul(group, b_.getInt64(chunks.rows())));
+    left = From(split.row.first, b_.CreateNSWMul(chunk, b_.getInt64(chunks.length())));
+  };
+  const auto map = [&](int64_t within) {
+    MapIndex(row, top.index, top.more + within / chunks.length());
+    MapIndex(column, left.index, left.more + within % chunks.length());
+  };
+  const auto emitted = [&](int64_t within) {
+    chunks.DescribeAccesses(f_, within);
+    if (within + 1 == iterations) chunks.StoreLast(f_);
+  };
+  Value* patches = b_.CreateMul(split.groups, split.row.count);  // of a plane
+  if (row == 0) {
+    return loop.Emit(
+        patches, iterations,
+        [&](Value* number, int64_t within, const SkipUnless&) {
+          if (within == 0) begin(number);
+          map(within);
+        },
+        emitted);
+  }
+  const Tiles tiles = TilePlanes(split.count, patches);
+  loop.Emit(
+      tiles.total, iterations,
       [&](Value* number) {
-        Value* part = place(number, parts);
-        Value* is_beside = b_.CreateICmpSLT(part, beside);
+        const Place at = InTile(tiles, number);
+        MapRow(at.row, row);
+        begin(at.column);
+        return b_.CreateAnd(b_.CreateICmpSLT(at.row, split.count),
+                            b_.CreateICmpSLT(at.column, patches));
+      },
+      [&](Value*, int64_t within, const SkipUnless&) { map(within); }, emitted);
+}
+
+// Tiles of 32 patches of some planes that follow each other, a warp for each plane. The warps of a
+// block then share what they read of the planes beside theirs: a stencil of seven points reads two
+// rows from the second cache for each that it writes, and without tiles three and a half. Tiles at
+// the ends are not full.
+RangeEmitter::Tiles RangeEmitter::TilePlanes(Value* planes, Value* patches) {
+  constexpr uint64_t kPlanes = 4;
+  constexpr int64_t kLeast = 16;  // of fewer planes, tiles would miss too many
+  static_assert(kPlanes * kWarp <= kBlock);
+  Tiles tiles;
+  tiles.planes = b_.CreateSelect(b_.CreateICmpSGE(planes, b_.getInt64(kLeast)),
+                                 b_.getInt64(llvm::CTLog2<kPlanes>()), b_.getInt64(0));
+  tiles.of_plane = b_.CreateLShr(b_.CreateAdd(patches, b_.getInt64(kWarp - 1)), kWarpBits);
+  Value* more = b_.CreateSub(b_.CreateShl(b_.getInt64(1), tiles.planes), b_.getInt64(1));
+  Value* high = b_.CreateLShr(b_.CreateAdd(planes, more), tiles.planes);
+  tiles.total = b_.CreateShl(b_.CreateMul(high, tiles.of_plane),
+                             b_.CreateAdd(tiles.planes, b_.getInt64(kWarpBits)));
+  return tiles;
+}
+
+// The plane, and the patch in it.
+RangeEmitter::Place RangeEmitter::InTile(const Tiles& tiles, Value* number) {
+  Value* lane = b_.CreateAnd(number, b_.getInt64(kWarp - 1));
+  Value* warp = b_.CreateLShr(number, kWarpBits);
+  Value* tile = b_.CreateLShr(warp, tiles.planes);
+  Value* in_tile = b_.CreateSub(warp, b_.CreateShl(tile, tiles.planes));
+  auto [high, beside] = Divide(tile, tiles.of_plane);
+  return {b_.CreateAdd(b_.CreateShl(high, tiles.planes), in_tile),
+          b_.CreateAdd(b_.CreateShl(beside, kWarpBits), lane)};
+}
+
+// Columns, each as high as a patch: of the rows of patches what is in no chunk, and all of a
+// plane's last rows, which are too few for a patch.
+void RangeEmitter::EmitColumns(ThreadLoop& loop, int64_t rows, const Planes& split) {
+  const size_t column = dimensions_.size() - 1, row = column - 1;
+  Value* zero = b_.getInt64(0);
+  Value* height = b_.getInt64(rows);
+  // Of a plane: beside its patches, and below them.
+  Value* beside = b_.CreateMul(split.groups, split.row.left);
+  Value* below = b_.CreateSelect(b_.CreateIsNull(split.rest), zero, dimensions_[column].extent);
+  Value* columns = b_.CreateAdd(beside, below);
+  Value *top = nullptr, *at = nullptr;
+  loop.EmitUneven(
+      b_.CreateMul(split.count, columns),
+      [&](Value* number) {
+        if (row > 0) {
+          Value* plane = nullptr;
+          std::tie(plane, number) = Divide(number, columns);
+          MapRow(plane, row);
+        }
+        Value* is_beside = b_.CreateICmpSLT(number, beside);
         // There may be none beside.
-        Value* width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, split.left, constant(1));
-        auto [group, within] = Divide(part, width);
-        group = b_.CreateSelect(is_beside, group, groups);
-        first_row = b_.CreateNSWAdd(rows.lower, b_.CreateNSWMul(group, height));
-        at =
-            b_.CreateSelect(is_beside, ColumnOutside(split, within),
-                            b_.CreateNSWAdd(dimensions_[column].lower, b_.CreateSub(part, beside)));
-        return b_.CreateSelect(is_beside, height, rest);
+        Value* left =
+            b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, split.row.left, b_.getInt64(1));
+        auto [group, within] = Divide(number, left);
+        group = b_.CreateSelect(is_beside, group, split.groups);
+        top = b_.CreateNSWAdd(dimensions_[row].lower, b_.CreateNSWMul(group, height));
+        Value* among_all = b_.CreateNSWAdd(dimensions_[column].lower, b_.CreateSub(number, beside));
+        at = b_.CreateSelect(is_beside, ColumnOutside(split.row, within), among_all);
+        return b_.CreateSelect(is_beside, height, split.rest);
       },
       [&](Value* within) {
-        MapIndex(row, b_.CreateNSWAdd(first_row, within));
+        MapIndex(row, b_.CreateNSWAdd(top, within));
         MapIndex(column, at);
       });
 }

@@ -129,15 +129,36 @@ ThreadLoop::Values ThreadLoop::EmitLoop(Value* first, Value* end, Value* step, c
   return Values(accumulators.begin(), accumulators.end());
 }
 
+ThreadLoop::Values ThreadLoop::EmitChunk(Value* number, int64_t length, Values values, Map map,
+                                         Emitted emitted) {
+  for (int64_t within = 0; within < length; ++within) {
+    values = EmitIteration(
+        values, [&](const SkipUnless& skip_unless) { map(number, within, skip_unless); });
+    emitted(within);
+  }
+  return values;
+}
+
 void ThreadLoop::Emit(Value* total, int64_t length, Map map, Emitted emitted) {
   some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
-  values_ = EmitLoop(first_, total, threads_, values_, [&](Value* number, Values values) {
-    for (int64_t within = 0; within < length; ++within) {
-      values = EmitIteration(
-          values, [&](const SkipUnless& skip_unless) { map(number, within, skip_unless); });
-      emitted(within);
-    }
-    return values;
+  values_ = EmitLoop(first_, total, threads_, values_, [&](Value* number, const Values& values) {
+    return EmitChunk(number, length, values, map, emitted);
+  });
+}
+
+void ThreadLoop::Emit(Value* total, int64_t length, Begin begin, Map map, Emitted emitted) {
+  some_ = b_.CreateOr(some_, b_.CreateICmpSLT(first_, total));
+  values_ = EmitLoop(first_, total, threads_, values_, [&](Value* number, const Values& values) {
+    Value* runs = begin(number);
+    BasicBlock* chunk = f_.NewBlock("chunk");
+    BasicBlock* end = f_.NewBlock("chunk_end");
+    auto phis = f_.Phis(end, mlir::ValueRange(task_.getAccumulators()).getTypes());
+    for (auto [phi, value] : llvm::zip(phis, values)) phi->addIncoming(value, b_.GetInsertBlock());
+    b_.CreateCondBr(runs, chunk, end);
+    b_.SetInsertPoint(chunk);
+    f_.BranchTo(end, phis, EmitChunk(number, length, values, map, emitted));
+    b_.SetInsertPoint(end);
+    return Values(phis.begin(), phis.end());
   });
 }
 

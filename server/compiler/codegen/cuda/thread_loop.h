@@ -44,9 +44,13 @@ class ThreadLoop {
   // Told that the code of iteration `within` has been emitted.
   using Emitted = llvm::function_ref<void(int64_t within)>;
 
+  // Emits what is before chunk `number`, and returns an i1: whether its iterations run.
+  using Begin = llvm::function_ref<llvm::Value*(llvm::Value* number)>;
+
   // Emits the task's body for the chunks t, t + T, ... below `total`, of thread t of T. A chunk is
   // `length` iterations.
   void Emit(llvm::Value* total, int64_t length, Map map, Emitted emitted = [](int64_t) {});
+  void Emit(llvm::Value* total, int64_t length, Begin begin, Map map, Emitted emitted);
   // The same for chunks whose lengths are known when the code runs. `begin` emits what is before
   // chunk `number` and returns its length, `map` states the indices of iteration `within` of it.
   void EmitUneven(llvm::Value* total, llvm::function_ref<llvm::Value*(llvm::Value* number)> begin,
@@ -57,6 +61,7 @@ class ThreadLoop {
  private:
   using Values = llvm::SmallVector<llvm::Value*, 4>;
   Values EmitIteration(const Values& before, llvm::function_ref<void(const SkipUnless&)> map);
+  Values EmitChunk(llvm::Value* number, int64_t length, Values values, Map map, Emitted emitted);
   using Body = llvm::function_ref<Values(llvm::Value* number, Values values)>;
   Values EmitLoop(llvm::Value* first, llvm::Value* end, llvm::Value* step, const Values& before,
                   Body body);
