@@ -13,6 +13,7 @@
 #include <cstring>
 #include <cub/cub.cuh>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace {
@@ -99,6 +100,156 @@ __global__ void Bodies(const Vector* positions, Vector* forces, int n) {
       force.z += weight * z;
     }
     forces[i] = force;
+  }
+}
+
+// A substep of the material point method, as benchmarks.py has it.
+struct Particles {
+  Vector *x, *v;
+  float (*affine)[3][3];
+  float* volume;
+  int count;
+};
+
+struct Nodes {
+  Vector* momentum;
+  float* mass;
+  int side;
+
+  __device__ int At(const int* base, int i, int j, int k) const {
+    return ((base[0] + i) * side + base[1] + j) * side + base[2] + k;
+  }
+};
+
+constexpr float kStep = 1e-4f;
+
+// The first node that a particle reaches, its distance from it in nodes, and the weights of the
+// three nodes along each axis.
+struct Reach {
+  int base[3];
+  float fraction[3], weights[3][3];
+
+  __device__ Reach(Vector x, int side) {
+    const float at[3] = {x.x * side, x.y * side, x.z * side};
+    for (int d = 0; d < 3; ++d) {
+      base[d] = int(at[d] - 0.5f);
+      const float f = fraction[d] = at[d] - base[d];
+      weights[0][d] = 0.5f * (1.5f - f) * (1.5f - f);
+      weights[1][d] = 0.75f - (f - 1.0f) * (f - 1.0f);
+      weights[2][d] = 0.5f * (f - 0.5f) * (f - 0.5f);
+    }
+  }
+};
+
+__global__ void ClearNodes(Nodes nodes, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) {
+    nodes.momentum[i] = {0, 0, 0};
+    nodes.mass[i] = 0;
+  }
+}
+
+__global__ void Scatter(Particles particles, Nodes nodes) {
+  int p = blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= particles.count) {
+    return;
+  }
+  const float width = 1.0f / nodes.side, cube = width * width * width;
+  const Reach reach(particles.x[p], nodes.side);
+  const float stress = -kStep * 400 * width * (particles.volume[p] - 1);
+  const Vector v = particles.v[p];
+  const float speed[3] = {v.x, v.y, v.z};
+  float matrix[3][3];
+  for (int d = 0; d < 3; ++d) {
+    for (int e = 0; e < 3; ++e) {
+      matrix[d][e] = (d == e ? stress : 0) + particles.affine[p][d][e] * cube;
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < 27; ++n) {
+    const int offset[3] = {n / 9, n / 3 % 3, n % 3};
+    float weight = 1, distance[3], added[3];
+    for (int d = 0; d < 3; ++d) {
+      weight *= reach.weights[offset[d]][d];
+      distance[d] = (offset[d] - reach.fraction[d]) * width;
+    }
+    for (int d = 0; d < 3; ++d) {
+      added[d] = weight * (cube * speed[d] + matrix[d][0] * distance[0] +
+                           matrix[d][1] * distance[1] + matrix[d][2] * distance[2]);
+    }
+    const int node = nodes.At(reach.base, offset[0], offset[1], offset[2]);
+    atomicAdd(&nodes.momentum[node].x, added[0]);
+    atomicAdd(&nodes.momentum[node].y, added[1]);
+    atomicAdd(&nodes.momentum[node].z, added[2]);
+    atomicAdd(&nodes.mass[node], weight * cube);
+  }
+}
+
+__global__ void MoveNodes(Nodes nodes) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, side = nodes.side;
+  if (i >= side * side * side || nodes.mass[i] <= 0) {
+    return;
+  }
+  const int at[3] = {i / side / side, i / side % side, i % side};
+  const Vector m = nodes.momentum[i];
+  const float mass = nodes.mass[i];
+  float v[3] = {m.x / mass, m.y / mass - kStep * 9.8f, m.z / mass};
+  for (int d = 0; d < 3; ++d) {
+    if ((at[d] < 3 && v[d] < 0) || (at[d] > side - 3 && v[d] > 0)) {
+      v[d] = 0;
+    }
+  }
+  nodes.momentum[i] = {v[0], v[1], v[2]};
+}
+
+__global__ void Gather(Particles particles, Nodes nodes) {
+  int p = blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= particles.count) {
+    return;
+  }
+  const float width = 1.0f / nodes.side;
+  Vector x = particles.x[p];
+  const Reach reach(x, nodes.side);
+  float velocity[3] = {}, gradient[3][3] = {};
+#pragma unroll
+  for (int n = 0; n < 27; ++n) {
+    const int offset[3] = {n / 9, n / 3 % 3, n % 3};
+    float weight = 1;
+    for (int d = 0; d < 3; ++d) {
+      weight *= reach.weights[offset[d]][d];
+    }
+    const Vector node = nodes.momentum[nodes.At(reach.base, offset[0], offset[1], offset[2])];
+    const float cell[3] = {node.x, node.y, node.z};
+    for (int d = 0; d < 3; ++d) {
+      velocity[d] += weight * cell[d];
+      for (int e = 0; e < 3; ++e) {
+        const float distance = (offset[e] - reach.fraction[e]) * width;
+        gradient[d][e] += 4 * weight * cell[d] * distance / (width * width);
+      }
+    }
+  }
+  particles.v[p] = {velocity[0], velocity[1], velocity[2]};
+  particles.x[p] = {x.x + kStep * velocity[0], x.y + kStep * velocity[1],
+                    x.z + kStep * velocity[2]};
+  particles.volume[p] *= 1 + kStep * (gradient[0][0] + gradient[1][1] + gradient[2][2]);
+  for (int d = 0; d < 3; ++d) {
+    for (int e = 0; e < 3; ++e) {
+      particles.affine[p][d][e] = gradient[d][e];
+    }
+  }
+}
+
+// As benchmarks.py places them: in the middle of the grid.
+__global__ void Place(Particles particles) {
+  int p = blockIdx.x * blockDim.x + threadIdx.x;
+  if (p < particles.count) {
+    Vector& x = particles.x[p];
+    x = {x.x / 2 + 0.25f, x.y / 2 + 0.25f, x.z / 2 + 0.25f};
+    particles.v[p] = {0, 0, 0};
+    particles.volume[p] = 1;
+    for (int d = 0; d < 9; ++d) {
+      particles.affine[p][d / 3][d % 3] = 0;
+    }
   }
 }
 
@@ -214,6 +365,26 @@ int main(int argc, char** argv) {
   Tell("n-body", Seconds(times, 1, [=] {
          Bodies<<<(bodies + kThreads - 1) / kThreads, kThreads>>>(positions, forces, bodies);
        }), "interactions", 1.0 * bodies * bodies);
+
+  for (int side : {64, 128}) {
+    if (small && side > 64) {
+      break;
+    }
+    int cells = side * side * side, count = small ? 64 : cells;
+    int blocks = (count + kThreads - 1) / kThreads, all = (cells + kThreads - 1) / kThreads;
+    Particles particles{reinterpret_cast<Vector*>(Array(3 * count)),
+                        reinterpret_cast<Vector*>(Array(3 * count)),
+                        reinterpret_cast<float(*)[3][3]>(Array(9 * count)), Array(count), count};
+    Nodes nodes{reinterpret_cast<Vector*>(Array(3 * cells)), Array(cells), side};
+    Place<<<blocks, kThreads>>>(particles);
+    double seconds = Seconds(times, batch, [=] {
+      ClearNodes<<<all, kThreads>>>(nodes, cells);
+      Scatter<<<blocks, kThreads>>>(particles, nodes);
+      MoveNodes<<<all, kThreads>>>(nodes);
+      Gather<<<blocks, kThreads>>>(particles, nodes);
+    });
+    Tell(("mpm, grid of " + std::to_string(side) + "^3").c_str(), seconds, "particles", count);
+  }
 
   int launches = small ? 100 : 20000;
   auto launch = [=] { Nothing<<<1, 1>>>(a, c); };
