@@ -6,12 +6,8 @@
 #include <vector>
 
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/MathExtras.h"
-#include "server/compiler/codegen/cuda/chunks.h"
-#include "server/compiler/codegen/cuda/histograms.h"
 #include "server/compiler/codegen/cuda/loop_length.h"
-#include "server/compiler/codegen/cuda/thread_loop.h"
-#include "server/compiler/codegen/dimensions.h"
+#include "server/compiler/codegen/cuda/range_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln::cuda {
@@ -19,84 +15,6 @@ namespace {
 
 using llvm::Value;
 using SkipUnless = ThreadLoop::SkipUnless;
-
-constexpr uint64_t kWarpBits = llvm::CTLog2<kWarp>();
-
-// The code of a range task: the iterations first, first + threads, ... of the linear space.
-class RangeEmitter {
- public:
-  RangeEmitter(FunctionEmitter& f, ir::RangeTaskOp task, std::vector<Dimension> dimensions)
-      : f_(f), b_(f.builder()), task_(task), dimensions_(std::move(dimensions)), total_(Total()) {}
-
-  // The number of iterations, if it is constant.
-  std::optional<int64_t> ConstantTotal() const;
-  // Whether there is enough to do for threads that take so many iterations at a time.
-  bool HasRoomFor(int64_t length) const;
-  bool HasRoomFor(const Chunks::Patch& patch) const;
-  // By chunks of several iterations.
-  void Emit(Chunks& chunks);
-  // By chunks, too, if reads are given, which may be made first.
-  void Emit(Histograms& histograms, const std::optional<Chunks>& reads);
-  void Emit();
-
- private:
-  Value* Total();
-  Value* Narrow(Value* number, unsigned bits);
-  std::pair<Value*, Value*> Divide(Value* number, Value* by);
-  void MapIndex(size_t dimension, Value* index, int64_t more = 0);
-  void MapRow(Value* row, size_t dimensions);
-  // An iteration, its row among all rows and its number in the row, or what is numbered as these.
-  struct Place {
-    Value *row, *column;
-  };
-  Place InTiles(Value* number);
-  bool HasTiles() const;
-  void EmitEach(ThreadLoop& loop);
-  void EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads);
-  // Numbers of iterations of each row.
-  struct Row {
-    Value* outside;  // before the first chunk
-    Value* count;    // of chunks
-    Value* held;     // in chunks
-    Value* left;     // in none
-    Value* first;    // the index where the first chunk begins
-  };
-  Row SplitRow(int64_t length, Value* pays);
-  Value* ColumnOutside(const Row& row, Value* within);
-  // An index: a value and a constant.
-  struct Sum {
-    Value* index;
-    int64_t more;
-  };
-  Sum From(Value* start, Value* index);
-  struct Planes {
-    Row row;
-    Value* count;   // of planes
-    Value* groups;  // of rows, as many as a patch has, in a plane
-    Value* rest;    // rows in no group
-  };
-  Planes SplitPlanes(const Chunks& chunks);
-  struct Tiles {
-    Value* planes;    // of a tile, as the power of two
-    Value* of_plane;  // tiles beside each other
-    Value* total;     // patches of all tiles
-  };
-  Tiles TilePlanes(Value* planes, Value* patches);
-  Place InTile(const Tiles& tiles, Value* number);
-  void EmitInPatches(ThreadLoop& loop, Chunks& chunks);
-  void EmitPatches(ThreadLoop& loop, Chunks& chunks, const Planes& split);
-  void EmitColumns(ThreadLoop& loop, int64_t rows, const Planes& split);
-  void EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
-                    llvm::function_ref<void(Value* index)> begin,
-                    llvm::function_ref<void(int64_t within)> before, ThreadLoop::Emitted after);
-
-  FunctionEmitter& f_;
-  llvm::IRBuilder<>& b_;
-  ir::RangeTaskOp task_;
-  std::vector<Dimension> dimensions_;
-  unsigned bits_ = 64;  // that hold each number of an iteration
-  Value* total_;
-};
 
 // Whether an iteration reads along rows or columns. A block then reads less if it has iterations of
 // several rows: threads of one column share what they read there.
@@ -124,6 +42,8 @@ bool ReadsRows(ir::RangeTaskOp task) {
       })
       .wasInterrupted();
 }
+
+}  // namespace
 
 Value* RangeEmitter::Total() {
   Value* total = b_.getInt64(1);
@@ -350,14 +270,6 @@ void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
   });
 }
 
-// start + index. With the constant apart, LLVM sees which addresses are neighbours.
-RangeEmitter::Sum RangeEmitter::From(Value* start, Value* index) {
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(start)) {
-    return {index, constant->getSExtValue()};
-  }
-  return {b_.CreateNSWAdd(start, index), 0};
-}
-
 RangeEmitter::Row RangeEmitter::SplitRow(int64_t length, Value* pays) {
   const Dimension& row = dimensions_.back();
   Row split;
@@ -379,139 +291,6 @@ Value* RangeEmitter::ColumnOutside(const Row& row, Value* within) {
   Value* skipped = b_.CreateSelect(is_before, b_.getInt64(0), row.held);
   return b_.CreateNSWAdd(b_.CreateNSWAdd(dimensions_.back().lower, within), skipped);
 }
-
-// The rows of a patch are of one plane, as the last two dimensions are called here.
-RangeEmitter::Planes RangeEmitter::SplitPlanes(const Chunks& chunks) {
-  Planes split;
-  split.row = SplitRow(chunks.length(), chunks.EmitIsAligned(f_));
-  split.count = b_.getInt64(1);
-  for (size_t d = 0; d + 2 < dimensions_.size(); ++d) {
-    split.count = b_.CreateMul(split.count, dimensions_[d].extent);
-  }
-  Value* rows = dimensions_[dimensions_.size() - 2].extent;
-  split.groups = b_.CreateLShr(rows, llvm::countr_zero(static_cast<uint64_t>(chunks.rows())));
-  split.rest = b_.CreateAnd(rows, b_.getInt64(chunks.rows() - 1));
-  return split;
-}
-
-// First the patches, then what is left of rows and of planes.
-void RangeEmitter::EmitInPatches(ThreadLoop& loop, Chunks& chunks) {
-  const Planes split = SplitPlanes(chunks);
-  f_.set_shares_addresses(true);
-  EmitPatches(loop, chunks, split);
-  f_.set_shares_addresses(false);
-  EmitColumns(loop, chunks.rows(), split);
-}
-
-// Straight code for each: its iterations share what they read, and what a thread does before it
-// reads is done once a patch.
-void RangeEmitter::EmitPatches(ThreadLoop& loop, Chunks& chunks, const Planes& split) {
-  const size_t column = dimensions_.size() - 1, row = column - 1;
-  const int64_t iterations = chunks.length() * chunks.rows();
-  Sum top, left;
-  const auto begin = [&](Value* patch) {
-    auto [group, chunk] = Divide(patch, split.row.count);
-    top = From(dimensions_[row].lower, b_.CreateNSWMul(group, b_.getInt64(chunks.rows())));
-    left = From(split.row.first, b_.CreateNSWMul(chunk, b_.getInt64(chunks.length())));
-  };
-  const auto map = [&](int64_t within) {
-    MapIndex(row, top.index, top.more + within / chunks.length());
-    MapIndex(column, left.index, left.more + within % chunks.length());
-  };
-  const auto emitted = [&](int64_t within) {
-    chunks.DescribeAccesses(f_, within);
-    if (within + 1 == iterations) chunks.StoreLast(f_);
-  };
-  Value* patches = b_.CreateMul(split.groups, split.row.count);  // of a plane
-  if (row == 0) {
-    return loop.Emit(
-        patches, iterations,
-        [&](Value* number, int64_t within, const SkipUnless&) {
-          if (within == 0) begin(number);
-          map(within);
-        },
-        emitted);
-  }
-  const Tiles tiles = TilePlanes(split.count, patches);
-  loop.Emit(
-      tiles.total, iterations,
-      [&](Value* number) {
-        const Place at = InTile(tiles, number);
-        MapRow(at.row, row);
-        begin(at.column);
-        return b_.CreateAnd(b_.CreateICmpSLT(at.row, split.count),
-                            b_.CreateICmpSLT(at.column, patches));
-      },
-      [&](Value*, int64_t within, const SkipUnless&) { map(within); }, emitted);
-}
-
-// Tiles of 32 patches of some planes that follow each other, a warp for each plane. The warps of a
-// block then share what they read of the planes beside theirs: a stencil of seven points reads two
-// rows from the second cache for each that it writes, and without tiles three and a half. Tiles at
-// the ends are not full.
-RangeEmitter::Tiles RangeEmitter::TilePlanes(Value* planes, Value* patches) {
-  constexpr uint64_t kPlanes = 4;
-  constexpr int64_t kLeast = 16;  // of fewer planes, tiles would miss too many
-  static_assert(kPlanes * kWarp <= kBlock);
-  Tiles tiles;
-  tiles.planes = b_.CreateSelect(b_.CreateICmpSGE(planes, b_.getInt64(kLeast)),
-                                 b_.getInt64(llvm::CTLog2<kPlanes>()), b_.getInt64(0));
-  tiles.of_plane = b_.CreateLShr(b_.CreateAdd(patches, b_.getInt64(kWarp - 1)), kWarpBits);
-  Value* more = b_.CreateSub(b_.CreateShl(b_.getInt64(1), tiles.planes), b_.getInt64(1));
-  Value* high = b_.CreateLShr(b_.CreateAdd(planes, more), tiles.planes);
-  tiles.total = b_.CreateShl(b_.CreateMul(high, tiles.of_plane),
-                             b_.CreateAdd(tiles.planes, b_.getInt64(kWarpBits)));
-  return tiles;
-}
-
-// The plane, and the patch in it.
-RangeEmitter::Place RangeEmitter::InTile(const Tiles& tiles, Value* number) {
-  Value* lane = b_.CreateAnd(number, b_.getInt64(kWarp - 1));
-  Value* warp = b_.CreateLShr(number, kWarpBits);
-  Value* tile = b_.CreateLShr(warp, tiles.planes);
-  Value* in_tile = b_.CreateSub(warp, b_.CreateShl(tile, tiles.planes));
-  auto [high, beside] = Divide(tile, tiles.of_plane);
-  return {b_.CreateAdd(b_.CreateShl(high, tiles.planes), in_tile),
-          b_.CreateAdd(b_.CreateShl(beside, kWarpBits), lane)};
-}
-
-// Columns, each as high as a patch: of the rows of patches what is in no chunk, and all of a
-// plane's last rows, which are too few for a patch.
-void RangeEmitter::EmitColumns(ThreadLoop& loop, int64_t rows, const Planes& split) {
-  const size_t column = dimensions_.size() - 1, row = column - 1;
-  Value* zero = b_.getInt64(0);
-  Value* height = b_.getInt64(rows);
-  // Of a plane: beside its patches, and below them.
-  Value* beside = b_.CreateMul(split.groups, split.row.left);
-  Value* below = b_.CreateSelect(b_.CreateIsNull(split.rest), zero, dimensions_[column].extent);
-  Value* columns = b_.CreateAdd(beside, below);
-  Value *top = nullptr, *at = nullptr;
-  loop.EmitUneven(
-      b_.CreateMul(split.count, columns),
-      [&](Value* number) {
-        if (row > 0) {
-          Value* plane = nullptr;
-          std::tie(plane, number) = Divide(number, columns);
-          MapRow(plane, row);
-        }
-        Value* is_beside = b_.CreateICmpSLT(number, beside);
-        // There may be none beside.
-        Value* left =
-            b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, split.row.left, b_.getInt64(1));
-        auto [group, within] = Divide(number, left);
-        group = b_.CreateSelect(is_beside, group, split.groups);
-        top = b_.CreateNSWAdd(dimensions_[row].lower, b_.CreateNSWMul(group, height));
-        Value* among_all = b_.CreateNSWAdd(dimensions_[column].lower, b_.CreateSub(number, beside));
-        at = b_.CreateSelect(is_beside, ColumnOutside(split.row, within), among_all);
-        return b_.CreateSelect(is_beside, height, split.rest);
-      },
-      [&](Value* within) {
-        MapIndex(row, b_.CreateNSWAdd(top, within));
-        MapIndex(column, at);
-      });
-}
-
-}  // namespace
 
 void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   task->set_kind(proto::TASK_RANGE);
