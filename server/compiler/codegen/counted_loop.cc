@@ -24,12 +24,12 @@ CountedLoop::CountedLoop(FunctionEmitter& f, const Names& names, Value* from, Va
   b.SetInsertPoint(body);
 }
 
-void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise) {
+void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise, uint32_t together) {
   llvm::IRBuilder<>& b = f_.builder();
   BasicBlock* latch = b.GetInsertBlock();
   index_->addIncoming(b.CreateNSWAdd(index_, llvm::ConstantInt::get(index_->getType(), 1)), latch);
   for (auto [phi, value] : llvm::zip(values_, after)) phi->addIncoming(value, latch);
-  f_.BranchBack(header_, vectorise);
+  f_.BranchBack(header_, vectorise, together);
   b.SetInsertPoint(exit_);
 }
 

@@ -493,6 +493,47 @@ TEST(CudaTargetTest, StencilsTakePatchesOfRows) {
   }
 }
 
+// How many loads a round of an inner loop has that LLVM has unrolled. `body` makes %t of %s and of
+// what it loads.
+int64_t LoadsOfRound(const std::string& body, const std::string& upper = "kiln.argument 2 : i32") {
+  const std::string text = absl::StrCat(R"(
+    %first = arith.constant 0 : i32
+    %n = )",
+                                        upper, R"(
+    %r = kiln.for %k = %first to %n : i32 carry (%s = %v : f32) {
+      %q = kiln.global 0 component 0 [%k] : !kiln.addr<f32>
+      %x = kiln.load %q : !kiln.addr<f32>
+)",
+                                        body, R"(
+      kiln.continue %t : f32
+    }
+    kiln.store %r, %p : !kiln.addr<f32>)");
+  const absl::StatusOr<Made> made = Compile(Kernel("f32", Range("f32", text)), Target::Cuda(80));
+  if (!made.ok()) {
+    ADD_FAILURE() << made.status();
+    return 0;
+  }
+  // From the first mark of an unrolled loop to its end.
+  const size_t begin = made->ptx.find("nounroll");
+  const size_t end = made->ptx.find(" bra ", begin);
+  if (begin == std::string::npos || end == std::string::npos) return 1;
+  int64_t loads = 0;
+  for (size_t at = begin; (at = made->ptx.find("ld.global", at + 1)) < end;) ++loads;
+  return loads;
+}
+
+TEST(CudaTargetTest, InnerLoopsHaveManyLoadsUnderWay) {
+  EXPECT_EQ(LoadsOfRound("%t = arith.addf %s, %x : f32"), 16);
+  EXPECT_EQ(LoadsOfRound("%t = arith.addf %s, %x : f32", "arith.constant 1000 : i32"), 8);
+  std::string more;
+  for (int i = 0; i < 25; ++i) {
+    absl::StrAppend(&more, "%y", i + 1, " = arith.mulf %", i == 0 ? "x" : absl::StrCat("y", i),
+                    ", %x : f32\n");
+  }
+  EXPECT_EQ(LoadsOfRound(more + "%t = arith.addf %s, %y25 : f32"), 8);
+  EXPECT_EQ(LoadsOfRound("%z = arith.divf %x, %v : f32\n%t = arith.addf %s, %z : f32"), 4);
+}
+
 TEST(CudaTargetTest, ShortTasksInARowAreOneEntry) {
   const auto store = [](const std::string& number) {
     return absl::StrCat("%v = arith.constant ", number,

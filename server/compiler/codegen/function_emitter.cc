@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/function_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -56,7 +57,7 @@ void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*>
   b_.CreateBr(block);
 }
 
-void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise) {
+void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise, uint32_t together) {
   llvm::LLVMContext& c = b_.getContext();
   const auto word = [&](const char* text) { return llvm::MDString::get(c, text); };
   // The first operand is the node itself, which makes the loop's identity distinct.
@@ -69,10 +70,11 @@ void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise) {
   if (vectorise == Vectorise::kNever) {
     facts.push_back(llvm::MDNode::get(c, word("llvm.loop.unroll.disable")));
   }
-  if (vectorise == Vectorise::kUnroll) {
-    constexpr uint32_t kTogether = 4;
-    llvm::Metadata* count = llvm::ConstantAsMetadata::get(b_.getInt32(kTogether));
+  if (together != 0) {
+    llvm::Metadata* count = llvm::ConstantAsMetadata::get(b_.getInt32(together));
     facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.unroll.count"), count}));
+    // LLVM forbids to unroll what is left over, which ptxas does well.
+    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.unroll.followup_remainder"), facts[1]}));
   }
   if (vectorise == Vectorise::kFirst) {
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
@@ -186,17 +188,44 @@ void FunctionEmitter::Emit(ir::InsideOp op) {
                        b_.CreateICmpSLT(index, ValueOf(op.getUpper()))));
 }
 
-// A short loop whose length is not known, and that does nothing but arithmetic on what it loads:
-// more of its iterations at once have more loads under way. LLVM sees less in it to gain.
-static bool IsShort(ir::ForOp op) {
+// Functions and divisions are dozens of instructions.
+static int64_t Instructions(mlir::Operation& op) {
+  constexpr int64_t kMany = 32;
+  const bool is_long =
+      op.getName().getDialectNamespace() == "math" ||
+      llvm::isa<mlir::arith::DivFOp, mlir::arith::DivSIOp, mlir::arith::DivUIOp,
+                mlir::arith::RemFOp, mlir::arith::RemSIOp, mlir::arith::RemUIOp>(op);
+  return is_long ? kMany : 1;
+}
+
+// How many iterations of a loop a thread of a GPU runs at once, so that more loads are under way: 4
+// to 16, as many as have some 32 loads and are not long together. 0: as many as LLVM chooses, for
+// loops that do more than arithmetic on what they load, and for short ones whose length is known.
+static uint32_t Together(ir::ForOp op) {
+  constexpr int64_t kMostInstructions = 256, kMostLoads = 32;
+  constexpr uint32_t kFewest = 4, kMost = 16;
   constexpr int64_t kMostOps = 48;
-  llvm::APInt bound;
-  const bool is_known = mlir::matchPattern(op.getLower(), mlir::m_ConstantInt(&bound)) &&
-                        mlir::matchPattern(op.getUpper(), mlir::m_ConstantInt(&bound));
-  const bool is_plain = llvm::all_of(op.getBody().front().without_terminator(), [](auto& inner) {
-    return inner.getNumRegions() == 0 && !llvm::isa<ir::CallOp, ir::SimtOp, ir::AtomicOp>(inner);
-  });
-  return !is_known && is_plain && CountOps(op.getBody()) <= kMostOps;
+  constexpr uint64_t kShortest = 64;
+  llvm::APInt lower, upper;
+  const bool is_known = mlir::matchPattern(op.getLower(), mlir::m_ConstantInt(&lower)) &&
+                        mlir::matchPattern(op.getUpper(), mlir::m_ConstantInt(&upper));
+  if (is_known && (upper.sle(lower) || (upper - lower).ult(kShortest))) return 0;
+  if (CountOps(op.getBody()) > kMostOps) return 0;
+  int64_t instructions = 0, loads = 0;
+  for (mlir::Operation& inner : op.getBody().front().without_terminator()) {
+    if (inner.getNumRegions() > 0 || llvm::isa<ir::CallOp, ir::SimtOp, ir::AtomicOp>(inner)) {
+      return 0;
+    }
+    instructions += Instructions(inner);
+    loads += static_cast<int64_t>(llvm::isa<ir::LoadOp>(inner));
+  }
+  // Without loads there is nothing to wait for.
+  uint32_t together = loads == 0 ? kFewest : kMost;
+  while (together > kFewest &&
+         (together * instructions > kMostInstructions || together * loads > kMostLoads)) {
+    together /= 2;
+  }
+  return together;
 }
 
 void FunctionEmitter::Emit(ir::ForOp op) {
@@ -225,8 +254,8 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   b_.SetInsertPoint(loop.next());
   // Before the index grows, in the latch: `continue` comes here, too.
   if (Looks(*op)) EndIfFailed();
-  const bool unrolls = state_->target->HasThreadsForLanes() && !Looks(*op) && IsShort(op);
-  loop.End(unrolls ? Vectorise::kUnroll : Vectorise::kAsLlvmSees);
+  const bool is_serial = state_->target->HasThreadsForLanes() && !Looks(*op);
+  loop.End(Vectorise::kAsLlvmSees, is_serial ? Together(op) : 0);
   for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
 }
 

@@ -197,13 +197,13 @@ class FunctionEmitter {
     kBySlp,
     // Few iterations: neither vectorised nor unrolled.
     kNever,
-    // Several iterations at once, by one thread of a GPU.
-    kUnroll,
     // The vectors that it stores go past the caches (codegen::kStreamLoop).
     kStream,
   };
   // Branches from a loop's latch to its header, and tells LLVM that the loop ends some time.
-  void BranchBack(llvm::BasicBlock* header, Vectorise vectorise = Vectorise::kAsLlvmSees);
+  // `together`: how many iterations it unrolls; 0: as many as it chooses.
+  void BranchBack(llvm::BasicBlock* header, Vectorise vectorise = Vectorise::kAsLlvmSees,
+                  uint32_t together = 0);
   // Emits a test that ends the function if the launch has failed.
   void EndIfFailed();
   // Branches to the return block.
