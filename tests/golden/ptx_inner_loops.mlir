@@ -1,6 +1,6 @@
 // Small serial loops run several iterations a round: 16 of an inner product, whose loads are then
 // under way together. The left factor has constant distances, the right one an addition for each
-// load. ptxas unrolls what is left over, so there is one "nounroll" alone.
+// load. ptxas unrolls what is left over: only the first loop is marked "nounroll".
 // args: --assembly=compute_75
 kiln.kernel @product storages [
     #kiln.ndarray<slot = 0, axes = 2, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>,
@@ -200,7 +200,7 @@ kiln.kernel @product storages [
 // CHECK-NEXT: }
 
 // -----
-// Six loads an iteration: 4 of them a round.
+// Six loads an iteration: 4 of them a round, and what is left over one at a time.
 kiln.kernel @more storages [
     #kiln.ndarray<slot = 0, axes = 1, types = [f32, f32, f32, f32, f32, f32], soa = false, clamp = false, alias = 0, read_only = false>,
     #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] attributes {slots = 5 : i64} {
@@ -315,6 +315,7 @@ kiln.kernel @more storages [
 // CHECK-NEXT: 	add.s64 	%rd42, %rd8, %rd34;
 // CHECK-NEXT: 	mov.f32 	%f59, 0f00000000;
 // CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	.pragma "nounroll";
 // CHECK-NEXT: 	ld.global.f32 	%f12, [%rd42+-12];
 // CHECK-NEXT: 	ld.global.f32 	%f13, [%rd42+-8];
 // CHECK-NEXT: 	ld.global.f32 	%f14, [%rd42+-4];

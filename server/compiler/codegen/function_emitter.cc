@@ -73,8 +73,12 @@ void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise, uint32
   if (together != 0) {
     llvm::Metadata* count = llvm::ConstantAsMetadata::get(b_.getInt32(together));
     facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.unroll.count"), count}));
-    // LLVM forbids to unroll what is left over, which ptxas does well.
-    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.unroll.followup_remainder"), facts[1]}));
+    // LLVM forbids to unroll what is left over. ptxas does it well, four iterations at a time.
+    constexpr uint32_t kByPtxas = 4;
+    if (together > kByPtxas) {
+      facts.push_back(
+          llvm::MDNode::get(c, {word("llvm.loop.unroll.followup_remainder"), facts[1]}));
+    }
   }
   if (vectorise == Vectorise::kFirst) {
     llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
@@ -201,8 +205,9 @@ static int64_t Instructions(mlir::Operation& op) {
 // How many iterations of a loop a thread of a GPU runs at once, so that more loads are under way: 4
 // to 16, as many as have some 32 loads and are not long together. 0: as many as LLVM chooses, for
 // loops that do more than arithmetic on what they load, and for short ones whose length is known.
-static uint32_t Together(ir::ForOp op) {
-  constexpr int64_t kMostInstructions = 256, kMostLoads = 32;
+// `unrolled`: the instructions of such loops of the kernel. Once they are many, each gets 4.
+static uint32_t Together(ir::ForOp op, int64_t* unrolled) {
+  constexpr int64_t kMostInstructions = 256, kMostLoads = 32, kMostOfKernel = 1024;
   constexpr uint32_t kFewest = 4, kMost = 16;
   constexpr int64_t kMostOps = 48;
   constexpr uint64_t kShortest = 64;
@@ -220,11 +225,12 @@ static uint32_t Together(ir::ForOp op) {
     loads += static_cast<int64_t>(llvm::isa<ir::LoadOp>(inner));
   }
   // Without loads there is nothing to wait for.
-  uint32_t together = loads == 0 ? kFewest : kMost;
+  uint32_t together = loads == 0 || *unrolled > kMostOfKernel ? kFewest : kMost;
   while (together > kFewest &&
          (together * instructions > kMostInstructions || together * loads > kMostLoads)) {
     together /= 2;
   }
+  *unrolled += together * instructions;
   return together;
 }
 
@@ -255,7 +261,7 @@ void FunctionEmitter::Emit(ir::ForOp op) {
   // Before the index grows, in the latch: `continue` comes here, too.
   if (Looks(*op)) EndIfFailed();
   const bool is_serial = state_->target->HasThreadsForLanes() && !Looks(*op);
-  loop.End(Vectorise::kAsLlvmSees, is_serial ? Together(op) : 0);
+  loop.End(Vectorise::kAsLlvmSees, is_serial ? Together(op, &state_->unrolled) : 0);
   for (auto [result, phi] : llvm::zip(op.getResults(), exit_values)) Map(result, phi);
 }
 

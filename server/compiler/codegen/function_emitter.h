@@ -66,7 +66,8 @@ struct KernelState {
   bool has_effects = false;
   bool can_fail = false;
   bool draws = false;
-  bool tapes = false;  // threads have tapes, on devices where the launch makes them
+  int64_t unrolled = 0;  // instructions of loops that were to be unrolled, about
+  bool tapes = false;    // threads have tapes, on devices where the launch makes them
   // Where so many bytes begin among the launch's temporaries, at a multiple of 16.
   int64_t TakeTemporaries(int64_t bytes);
   // Of the task that is being emitted, among those that the runtime starts as one (Target::Joins).
