@@ -45,6 +45,8 @@ import time
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Of Kiln, whatever a program asks for.
+ON_CUDA = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"}
 
 
 def main():
@@ -94,6 +96,14 @@ def parse():
     )
     parser.add_argument(
         "--clock", action="store_true", help="the program's time passes as it asks for it"
+    )
+    parser.add_argument(
+        "--cuda",
+        dest="environment",
+        action="store_const",
+        const=ON_CUDA,
+        default={},
+        help="Kiln runs on CUDA's emulator (./kiln build emulator)",
     )
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--json", help="also write the table there")
@@ -156,7 +166,7 @@ def run(side, program, folder, options, attempts=3):
     # Replace ffmpeg by a stand-in that only creates the files.
     environment["PATH"] = f"{ROOT / 'tools' / 'stand_ins'}:{environment['PATH']}"
     # Taichi's search for a GPU may crash on a machine without one, so programs get the CPU.
-    environment.update({} if side == "kiln" else {"TI_ARCH": "x64"})
+    environment.update(options.environment if side == "kiln" else {"TI_ARCH": "x64"})
     made = pathlib.Path(folder) / f"{side}_files"  # what the program writes
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()

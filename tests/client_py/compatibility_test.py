@@ -35,7 +35,7 @@ def test_programs_with_missing_requirements_are_not_run(tool, tmp_path, source, 
     path = tmp_path / "program.py"
     path.write_text(source)
     row = tool.row_of("program", path, None)
-    assert row == ("program", needs, "no", "–", f"not there yet: {needs}")
+    assert row == ("program", needs, "no", "–", "–", f"not there yet: {needs}")
 
 
 def test_verdicts(tool):
@@ -61,13 +61,13 @@ def test_reasons_name_what_differs(tool):
 
 def test_document_counts(tool):
     rows = [
-        ("a", "–", "yes", "yes", ""),
-        ("b", "–", "yes", "no", "output differs"),
-        ("c", "graphs", "no", "–", "not there yet: graphs"),
+        ("a", "–", "yes", "yes", "no", "on CUDA: differs: x"),
+        ("b", "–", "yes", "no", "no", "output differs"),
+        ("c", "graphs", "no", "–", "–", "not there yet: graphs"),
     ]
     text = tool.document(rows)
-    assert "3 programs: 2 run, 1 of them agree; 1 wait" in text
-    assert "| b | – | yes | no | output differs |" in text
+    assert "3 programs: 2 run, 1 of them agree, 0 on CUDA; 1 wait" in text
+    assert "| b | – | yes | no | no | output differs |" in text
 
 
 def test_files_are_compared(tool, tmp_path):
