@@ -6,8 +6,8 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 CountedLoop::CountedLoop(FunctionEmitter& f, const Names& names, Value* from, Value* to,
-                         mlir::TypeRange types, llvm::ArrayRef<Value*> start)
-    : f_(f) {
+                         mlir::TypeRange types, llvm::ArrayRef<Value*> start, Value* step)
+    : f_(f), step_(step != nullptr ? step : llvm::ConstantInt::get(from->getType(), 1)) {
   llvm::IRBuilder<>& b = f.builder();
   header_ = f.NewBlock(names.header);
   BasicBlock* body = f.NewBlock(names.body);
@@ -27,7 +27,7 @@ CountedLoop::CountedLoop(FunctionEmitter& f, const Names& names, Value* from, Va
 void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise, uint32_t together) {
   llvm::IRBuilder<>& b = f_.builder();
   BasicBlock* latch = b.GetInsertBlock();
-  index_->addIncoming(b.CreateNSWAdd(index_, llvm::ConstantInt::get(index_->getType(), 1)), latch);
+  index_->addIncoming(b.CreateNSWAdd(index_, step_), latch);
   for (auto [phi, value] : llvm::zip(values_, after)) phi->addIncoming(value, latch);
   f_.BranchBack(header_, vectorise, together);
   b.SetInsertPoint(exit_);

@@ -24,9 +24,11 @@ class CountedLoop {
     const char *header, *body, *next, *exit;
   };
 
-  // The index counts from `from` to before `to`, in their type. Moves the builder to the body.
+  // The index counts from `from` to before `to`, in their type, by `step` (null: 1). Moves the
+  // builder to the body.
   CountedLoop(FunctionEmitter& f, const Names& names, llvm::Value* from, llvm::Value* to,
-              mlir::TypeRange types, llvm::ArrayRef<llvm::Value*> start);
+              mlir::TypeRange types, llvm::ArrayRef<llvm::Value*> start,
+              llvm::Value* step = nullptr);
 
   llvm::PHINode* index() const { return index_; }
   // In the body those before the iteration, at the exit those of the loop.
@@ -47,6 +49,7 @@ class CountedLoop {
 
  private:
   FunctionEmitter& f_;
+  llvm::Value* const step_;
   llvm::BasicBlock* header_;
   llvm::BasicBlock* next_ = nullptr;
   llvm::BasicBlock* exit_;

@@ -2,6 +2,7 @@
 #include "server/compiler/codegen/lane_emitter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/dialect/long_loops.h"
 
@@ -140,17 +141,9 @@ LaneEmitter::Values LaneEmitter::EmitRow(Value* from, Value* to, Value* number,
     body.carried.push_back(NewVariable(argument));
     Set(body.carried.back(), start);
   }
-  BasicBlock* before = b_.GetInsertBlock();
-  BasicBlock* header = f_.NewBlock("lanes");
-  BasicBlock* some = f_.NewBlock("iterations");
-  BasicBlock* exit = f_.NewBlock("lanes_end");
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
-  llvm::PHINode* first = b_.CreatePHI(b_.getInt64Ty(), 2);
-  first->addIncoming(from, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(first, to), some, exit);
-
-  b_.SetInsertPoint(some);
+  CountedLoop lanes(f_, {"lanes", "iterations", nullptr, "lanes_end"}, from, to, {}, {},
+                    b_.getInt64(lanes_));
+  Value* first = lanes.index();
   Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(to, first),
                                          b_.getInt64(lanes_));
   llvm::Type* i32 = b_.getInt32Ty();
@@ -169,9 +162,7 @@ LaneEmitter::Values LaneEmitter::EmitRow(Value* from, Value* to, Value* number,
   EmitBlock(task_.getBody().front(), mask, [](ir::YieldOp, Value*) {});
   loops_.pop_back();
 
-  first->addIncoming(b_.CreateNSWAdd(first, b_.getInt64(lanes_)), b_.GetInsertBlock());
-  f_.BranchBack(header);
-  b_.SetInsertPoint(exit);
+  lanes.End();
   Values after;
   for (Variable variable : body.carried) after.push_back(Get(variable));
   return after;

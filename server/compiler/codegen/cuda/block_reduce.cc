@@ -1,6 +1,7 @@
 #include "server/compiler/codegen/cuda/block_reduce.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -166,30 +167,21 @@ llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTask
   b.CreateIntrinsic(I::nvvm_membar_gl, {}, {});
 
   // Thread t combines those of the blocks t, t + T, ... of T threads.
-  llvm::BasicBlock* header = f.NewBlock("blocks");
-  llvm::BasicBlock* body = f.NewBlock("of_block");
-  llvm::BasicBlock* exit = f.NewBlock("blocks_end");
   Value* thread = EmitSpecial(b, I::nvvm_read_ptx_sreg_tid_x);
   Value* threads = EmitSpecial(b, I::nvvm_read_ptx_sreg_ntid_x);
-  b.CreateBr(header);
-  b.SetInsertPoint(header);
-  llvm::PHINode* number = b.CreatePHI(b.getInt64Ty(), 2);
-  number->addIncoming(thread, last);
-  auto sums = f.Phis(header, mlir::ValueRange(task.getAccumulators()).getTypes());
-  for (auto [sum, init] : llvm::zip(sums, task.getInits())) {
-    sum->addIncoming(LlvmConstant(init, b.getContext()), last);
+  CountedLoop::Values inits;
+  for (mlir::Attribute init : task.getInits()) {
+    inits.push_back(LlvmConstant(init, b.getContext()));
   }
-  b.CreateCondBr(b.CreateICmpSLT(number, blocks), body, exit);
-  b.SetInsertPoint(body);
+  CountedLoop loop(f, {"blocks", "of_block", nullptr, "blocks_end"}, thread, blocks,
+                   mlir::ValueRange(task.getAccumulators()).getTypes(), inits, threads);
+  CountedLoop::Values sums = loop.values();
   for (auto [i, sum] : llvm::enumerate(sums)) {
-    Value* partial = b.CreateLoad(sum->getType(), slot(i, number), /*isVolatile=*/true);
-    sum->addIncoming(f.Combine(kinds[i], sum, partial), body);
+    Value* partial = b.CreateLoad(sum->getType(), slot(i, loop.index()), /*isVolatile=*/true);
+    sum = f.Combine(kinds[i], sum, partial);
   }
-  number->addIncoming(b.CreateNSWAdd(number, threads), body);
-  b.CreateBr(header);
-  b.SetInsertPoint(exit);
-  return EmitBlockReduction(f, task, kinds, llvm::SmallVector<Value*, 4>(sums.begin(), sums.end()),
-                            f.return_block());
+  loop.End(sums);
+  return EmitBlockReduction(f, task, kinds, loop.values(), f.return_block());
 }
 
 }  // namespace kiln::cuda

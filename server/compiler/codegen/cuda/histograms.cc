@@ -4,6 +4,7 @@
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/MathExtras.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cuda/gathering.h"
 #include "server/compiler/codegen/cuda/simt.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
@@ -214,20 +215,9 @@ bool Histograms::IsUpdatedOnly(const Field& field) {
 void Histograms::ForEachCell(const Field& field, llvm::function_ref<void(Value* cell)> emit) {
   Value* thread = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   Value* threads = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
-  BasicBlock* before = b_.GetInsertBlock();
-  BasicBlock* header = f_.NewBlock("bins");
-  BasicBlock* body = f_.NewBlock("bin");
-  BasicBlock* exit = f_.NewBlock("bins_end");
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
-  llvm::PHINode* cell = b_.CreatePHI(b_.getInt64Ty(), 2);
-  cell->addIncoming(thread, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(cell, field.cells), body, exit);
-  b_.SetInsertPoint(body);
-  emit(cell);
-  cell->addIncoming(b_.CreateNSWAdd(cell, threads), b_.GetInsertBlock());
-  b_.CreateBr(header);
-  b_.SetInsertPoint(exit);
+  CountedLoop loop(f_, {"bins", "bin", nullptr, "bins_end"}, thread, field.cells, {}, {}, threads);
+  emit(loop.index());
+  loop.End();
 }
 
 // Those of fields whose sizes are known.

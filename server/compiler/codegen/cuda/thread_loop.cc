@@ -2,6 +2,7 @@
 
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cuda/block_reduce.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -107,26 +108,10 @@ ThreadLoop::Values ThreadLoop::EmitIteration(const Values& before,
 // returns what it makes of them; returns what the loop makes of them.
 ThreadLoop::Values ThreadLoop::EmitLoop(Value* first, Value* end, Value* step, const Values& before,
                                         Body body) {
-  BasicBlock* entry = b_.GetInsertBlock();
-  BasicBlock* header = f_.NewBlock("iterations");
-  BasicBlock* inside = f_.NewBlock("iteration");
-  BasicBlock* exit = f_.NewBlock("iterations_end");
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
-  llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
-  number->addIncoming(first, entry);
-  auto accumulators = f_.Phis(header, mlir::ValueRange(task_.getAccumulators()).getTypes());
-  for (auto [phi, value] : llvm::zip(accumulators, before)) phi->addIncoming(value, entry);
-  b_.CreateCondBr(b_.CreateICmpSLT(number, end), inside, exit);
-
-  b_.SetInsertPoint(inside);
-  const Values values = body(number, Values(accumulators.begin(), accumulators.end()));
-  BasicBlock* latch = b_.GetInsertBlock();
-  number->addIncoming(b_.CreateNSWAdd(number, step), latch);
-  for (auto [phi, value] : llvm::zip(accumulators, values)) phi->addIncoming(value, latch);
-  b_.CreateBr(header);
-  b_.SetInsertPoint(exit);
-  return Values(accumulators.begin(), accumulators.end());
+  CountedLoop loop(f_, {"iterations", "iteration", nullptr, "iterations_end"}, first, end,
+                   mlir::ValueRange(task_.getAccumulators()).getTypes(), before, step);
+  loop.End(body(loop.index(), loop.values()));
+  return loop.values();
 }
 
 ThreadLoop::Values ThreadLoop::EmitChunk(Value* number, int64_t length, Values values, Map map,

@@ -4,6 +4,7 @@
 
 #include "common/language/simt_ops.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cuda/gathering.h"
 #include "server/compiler/codegen/cuda/simt.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
@@ -168,19 +169,11 @@ void Tiles::ForEachCell(const Tile& tile, llvm::ArrayRef<Value*> origin,
                         llvm::function_ref<void(Value* number)> emit) {
   Value* thread = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   Value* threads = EmitSpecial(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
-  llvm::BasicBlock* before = b_.GetInsertBlock();
-  llvm::BasicBlock* header = f_.NewBlock("tile");
-  llvm::BasicBlock* body = f_.NewBlock("tile_cell");
-  llvm::BasicBlock* exit = f_.NewBlock("tile_end");
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
-  llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
-  number->addIncoming(thread, before);
-  b_.CreateCondBr(b_.CreateICmpSLT(number, b_.getInt64(tile.cells)), body, exit);
-  b_.SetInsertPoint(body);
+  CountedLoop loop(f_, {"tile", "tile_cell", nullptr, "tile_end"}, thread, b_.getInt64(tile.cells),
+                   {}, {}, threads);
   f_.trees().PushScope();
   llvm::SmallVector<Value*, 4> index(origin.begin(), origin.end());
-  Value* rest = number;
+  Value* rest = loop.index();
   for (size_t i = tile.extents.size(); i-- > 0;) {
     Value* digit = rest;
     if (i > 0) {
@@ -194,11 +187,9 @@ void Tiles::ForEachCell(const Tile& tile, llvm::ArrayRef<Value*> origin,
   for (auto [argument, value] : llvm::zip(task_.getIndices(), index)) {
     f_.indices().Define(argument, Leaf(value));
   }
-  emit(number);
+  emit(loop.index());
   f_.trees().PopScope();
-  number->addIncoming(b_.CreateNSWAdd(number, threads), b_.GetInsertBlock());
-  b_.CreateBr(header);
-  b_.SetInsertPoint(exit);
+  loop.End();
 }
 
 // Cells that are not there are zeros, as for the read itself.
