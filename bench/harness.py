@@ -84,6 +84,15 @@ def run_json(command, env=None, timeout=600):
     return json.loads(run_text(command, env, timeout))
 
 
+def idle_driver(folder):
+    """The environment of programs on a CUDA driver whose calls do nothing, made in the folder."""
+    driver = pathlib.Path(folder) / "libcuda.so.1"
+    source = ROOT / "runtime" / "cuda" / "testdata" / "fake_driver.c"
+    command = ["gcc", "-O2", "-shared", "-fPIC", "-DKILN_EMPTY_LAUNCHES", f"-I{ROOT}"]
+    subprocess.run([*command, source, "-o", driver], check=True)
+    return {"KILN_CUDA_DRIVER": str(driver)}
+
+
 def run_quietly(command):
     """Runs a command for cleaning up, whose outcome does not matter."""
     subprocess.run(command, check=False, capture_output=True, timeout=60)

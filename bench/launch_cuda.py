@@ -4,7 +4,6 @@
 ./kiln python bench/launch_cuda.py
 """
 
-import pathlib
 import subprocess
 import sysconfig
 import tempfile
@@ -26,14 +25,10 @@ def main():
     python = harness.kiln_python()
     program = str(harness.ROOT / "bench" / "launch_cuda_program.py")
     with tempfile.TemporaryDirectory() as folder:
-        driver = pathlib.Path(folder) / "libcuda.so.1"
-        source = harness.ROOT / "runtime" / "cuda" / "testdata" / "fake_driver.c"
-        command = ["gcc", "-O2", "-shared", "-fPIC", "-DKILN_EMPTY_LAUNCHES"]
-        subprocess.run([*command, f"-I{harness.ROOT}", source, "-o", driver], check=True)
         command = ["gcc", "-O2", "-shared", "-fPIC", "-I" + sysconfig.get_path("include")]
         source = harness.ROOT / "bench" / "exchanged_tensor.c"
         subprocess.run([*command, source, "-o", f"{folder}/exchanged_tensor.so"], check=True)
-        on_cuda = {"KILN_CUDA_DRIVER": str(driver)}
+        on_cuda = harness.idle_driver(folder)
         figures = harness.interleave(
             options.rounds,
             {

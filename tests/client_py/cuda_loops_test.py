@@ -2,18 +2,13 @@
 tasks that are launched as one, on the emulator: they give what the CPU gives."""
 
 import pathlib
-import subprocess
 
 import pytest
+from emulated import COMPARE_CASES
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 
-
-@pytest.fixture(scope="module", autouse=True)
-def emulator():
-    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
-
+pytestmark = pytest.mark.usefixtures("emulator")
 
 COMPARED = '''
 import os
@@ -451,30 +446,18 @@ def short_tasks():
     return results
 
 
-def flat(value):
-    return [value] if isinstance(value, np.ndarray) else [a for one in value for a in flat(one)]
-
-
-arch_now = None
 CASES = ranges, types, rows, overlapping, others, sums, histograms, array_histograms, tiles
-for case in *CASES, short_tasks:
-    found = []
-    for arch_now in ti.cpu, ti.cuda:
-        ti.init(arch=arch_now, default_fp=ti.f32, fast_math=False)
-        rng = np.random.default_rng(3)
-        found.append(flat(case()))
-    assert len(found[0]) == len(found[1])
-    assert any(a.any() for a in found[0]), case.__name__
-    for number, (cpu, cuda) in enumerate(zip(*found)):
-        assert cpu.shape == cuda.shape and (cpu == cuda).all(), (case.__name__, number, cpu, cuda)
-print("equal")
+CASES += (short_tasks,)
 '''
 
 
 @pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
 def test_loops_give_what_the_cpu_gives(run_python, options):
     out = run_python(
-        COMPARED, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off", KILN_FAKE_CUDA=options
+        COMPARED + COMPARE_CASES,
+        KILN_CUDA_DRIVER="emulator",
+        KILN_SERVER="off",
+        KILN_FAKE_CUDA=options,
     )
     assert out == "equal\n"
 
@@ -521,14 +504,13 @@ print("equal")
 """
 
 
-def test_memory_that_is_not_aligned(run_python):
-    driver = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
+def test_memory_that_is_not_aligned(run_python, emulator):
     out = run_python(
         MISALIGNED,
         KILN_CUDA_DRIVER="emulator",
         KILN_SERVER="off",
         CUDA_ARRAYS=str(HERE),
-        CUDA_ARRAYS_DRIVER=str(driver),
+        CUDA_ARRAYS_DRIVER=str(emulator),
     )
     assert out == "equal\n"
 

@@ -1,18 +1,10 @@
 """Loops on CUDA that read several rows of an array, whose threads take patches of rows, on the
 emulator: they give what the CPU gives."""
 
-import pathlib
-import subprocess
-
 import pytest
+from emulated import COMPARE_CASES
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-
-
-@pytest.fixture(scope="module", autouse=True)
-def emulator():
-    subprocess.run([ROOT / "kiln", "build", "emulator"], check=True, capture_output=True)
-
+pytestmark = pytest.mark.usefixtures("emulator")
 
 COMPARED = '''
 import itertools
@@ -208,28 +200,17 @@ def fields():
     return results
 
 
-def flat(value):
-    return [value] if isinstance(value, np.ndarray) else [a for one in value for a in flat(one)]
-
-
-for case in extents, dimensions, types, updates, fields:
-    found = []
-    for arch in ti.cpu, ti.cuda:
-        ti.init(arch=arch, default_fp=ti.f32, fast_math=False)
-        rng = np.random.default_rng(3)
-        found.append(flat(case()))
-    assert len(found[0]) == len(found[1])
-    assert any(a.any() for a in found[0]), case.__name__
-    for number, (cpu, cuda) in enumerate(zip(*found)):
-        assert cpu.shape == cuda.shape and (cpu == cuda).all(), (case.__name__, number, cpu, cuda)
-print("equal")
+CASES = extents, dimensions, types, updates, fields
 '''
 
 
 @pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
 def test_stencils_give_what_the_cpu_gives(run_python, options):
     out = run_python(
-        COMPARED, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off", KILN_FAKE_CUDA=options
+        COMPARED + COMPARE_CASES,
+        KILN_CUDA_DRIVER="emulator",
+        KILN_SERVER="off",
+        KILN_FAKE_CUDA=options,
     )
     assert out == "equal\n"
 

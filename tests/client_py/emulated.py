@@ -1,5 +1,6 @@
-"""Where programs of tests start that run on the emulator of CUDA and look at its log."""
+"""Parts of programs of tests that run on the emulator of CUDA."""
 
+# For programs that look at the emulator's log.
 START = """
 import ctypes
 import gc
@@ -30,4 +31,24 @@ def calls_of(function):
     return log.read_text()[before:].split()
 
 
+"""
+
+# The end of a program whose functions CASES return arrays, of numbers of `rng`: they must be those
+# of the CPU. `arch_now`: what runs.
+COMPARE_CASES = """
+def flat(value):
+    return [value] if isinstance(value, np.ndarray) else [a for one in value for a in flat(one)]
+
+
+for case in CASES:
+    found = []
+    for arch_now in ti.cpu, ti.cuda:
+        ti.init(arch=arch_now, default_fp=ti.f32, fast_math=False)
+        rng = np.random.default_rng(3)
+        found.append(flat(case()))
+    assert len(found[0]) == len(found[1])
+    assert any(a.any() for a in found[0]), case.__name__
+    for number, (cpu, cuda) in enumerate(zip(*found)):
+        assert cpu.shape == cuda.shape and (cpu == cuda).all(), (case.__name__, number, cpu, cuda)
+print("equal")
 """
