@@ -42,11 +42,11 @@ class Buffer {
   // Hands what the host has written over to the device, before a launch. Thread-safe.
   virtual Result<> HandOver() { return {}; }
 
-  // Other libraries use the device's memory from now on, at any time. Each Touch then fetches, and
-  // Deliver has to follow each write of the host. Both belong to one step: no other thread may
-  // touch or write between them.
-  virtual Result<> Share() { return {}; }
-  virtual bool is_shared() const { return false; }
+  // Other libraries use `bytes` of the device's memory from now on, at any time. Each Touch then
+  // fetches those of them that it names, and Deliver has to follow each write of the host. Both
+  // belong to one step: no other thread may touch or write between them.
+  virtual Result<> Share(uint64_t /*offset*/, uint64_t /*bytes*/) { return {}; }
+  virtual bool is_shared() const { return false; }  // any of it
   virtual Result<> Deliver(uint64_t /*offset*/, uint64_t /*bytes*/) { return {}; }
 
  protected:

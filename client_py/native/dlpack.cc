@@ -111,6 +111,20 @@ bool IsCOrdered(const DlTensor& tensor) {
   return is_ordered;
 }
 
+// Tells the memory of a device that other libraries use the bytes from the first element of a
+// tensor to the last one. Strides are in elements.
+void ShareElements(const Memory& memory, const uint8_t* data, int64_t size,
+                   absl::Span<const int64_t> shape, absl::Span<const int64_t> strides) {
+  int64_t first = 0, last = 0;  // from `data`, in elements
+  for (size_t a = 0; a < shape.size(); ++a) {
+    if (shape[a] == 0) return;
+    const int64_t distance = (shape[a] - 1) * strides[a];
+    (distance < 0 ? first : last) += distance;
+  }
+  const auto bytes = static_cast<uint64_t>((last - first + 1) * size);
+  RaiseIfError(memory.Share(data + first * size, bytes));
+}
+
 // The storage's elements as a tensor. On a device, other libraries use its memory from now on.
 // Throws ValueError if the layout has no single stride per axis.
 std::unique_ptr<Exported> Export(const FieldStorage& storage) {
@@ -134,7 +148,7 @@ std::unique_ptr<Exported> Export(const FieldStorage& storage) {
   DlTensor& tensor = exported->managed.tensor;
   uint8_t* data = access.ComponentData(0);
   if (on_device) {
-    RaiseIfError(memory.Share());
+    ShareElements(memory, data, size, exported->shape, exported->strides);
     data = memory.buffer->data() + (data - memory.buffer->host());
   }
   tensor.data = data;

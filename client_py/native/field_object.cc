@@ -214,19 +214,17 @@ bool StoreSequence(FieldObject* field, const int64_t* indices, PyObject* value) 
       }
     }
   }
+  const uint8_t* addresses[64] = {};
   for (size_t i = 0; field->mirrored != nullptr && i < rows * columns; ++i) {
-    if (ComponentAddress(field, indices, static_cast<int>(i), CellAccess::kWrite) == nullptr) {
-      return false;
-    }
+    addresses[i] = ComponentAddress(field, indices, static_cast<int>(i), CellAccess::kWrite);
+    if (addresses[i] == nullptr) return false;
   }
   // All at once: components may share a word, and none is written if one cannot be converted.
   const absl::Status status = storage.WriteElement(indices, scalars);
   if (!status.ok()) RaiseMemory(field, status);
+  // Not found anew: that would fetch what has not been delivered.
   for (size_t i = 0; status.ok() && field->mirrored != nullptr && i < rows * columns; ++i) {
-    const uint8_t* address = storage.scattered != nullptr
-                                 ? ScatteredAddress(field, indices, i, CellAccess::kRead)
-                                 : storage.access.Address(indices, static_cast<int>(i));
-    if (address == nullptr || !DeliverElement(field, address)) return false;
+    if (!DeliverElement(field, addresses[i])) return false;
   }
   return status.ok();
 }

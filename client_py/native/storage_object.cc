@@ -169,13 +169,9 @@ absl::Status Memory::HandOver() const {
   return absl::OkStatus();
 }
 
-absl::Status Memory::Share() const {
-  if (buffer != nullptr) return ToStatus(buffer->Share());
-  for (const std::weak_ptr<Memory>& part : parts) {
-    const std::shared_ptr<Memory> memory = part.lock();
-    if (memory != nullptr) RETURN_IF_ERROR(memory->Share());
-  }
-  return absl::OkStatus();
+absl::Status Memory::Share(const void* at, uint64_t bytes) const {
+  const uint64_t offset = static_cast<const uint8_t*>(at) - buffer->host();
+  return ToStatus(buffer->Share(offset, bytes));
 }
 
 bool Memory::is_shared() const {

@@ -35,9 +35,10 @@ struct Memory {
   absl::Status TouchAll(HostAccess access) const;
   // Before a launch: hands over what the host has written.
   absl::Status HandOver() const;
-  // Other libraries use the device's memory from now on: Deliver then follows each write of the
-  // host, with the GIL held since Touch.
-  absl::Status Share() const;
+  // Other libraries use `bytes` of the device's memory from now on, whose mirror is at `at`:
+  // Deliver then follows each write of the host, with the GIL held since Touch. Requires: it is not
+  // joined.
+  absl::Status Share(const void* at, uint64_t bytes) const;
   bool is_shared() const;
   absl::Status Deliver(const void* at, uint64_t bytes) const;
   absl::Status DeliverAll() const;

@@ -465,7 +465,7 @@ TEST_F(CudaDeviceTest, SharedMemoryIsCopiedAtEachAccess) {
   ASSERT_TRUE(buffer->Touch(8, 4, HostAccess::kWrite).ok());
   Ints(*buffer)[2] = 7;
   *driver_ = {};
-  ASSERT_TRUE(buffer->Share().ok());
+  ASSERT_TRUE(buffer->Share(0, kBytes).ok());
   EXPECT_EQ(driver_->bytes_in, kPage);  // what was written before
   EXPECT_TRUE(buffer->is_shared());
   // A borrowed buffer over the same memory stands for another library.
@@ -495,6 +495,63 @@ TEST_F(CudaDeviceTest, SharedMemoryIsCopiedAtEachAccess) {
   const int64_t live = driver_->live;
   other.reset();  // frees nothing
   EXPECT_EQ(driver_->live, live);
+}
+
+// Pages are those of the bytes that nobody else uses: neither a fetch nor a hand-over of them
+// touches the others.
+TEST_F(CudaDeviceTest, MemoryMayBeSharedInPart) {
+  constexpr uint64_t kBytes = 3 * kPage;
+  auto buffer = Allocate(kBytes);
+  Ints(*buffer)[0] = 1;
+  ASSERT_TRUE(buffer->Touch(0, 4, HostAccess::kWrite).ok());
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Share(kPage - 8, 16).ok());
+  EXPECT_EQ(driver_->bytes_in, kPage);  // what was written before
+  ASSERT_TRUE(buffer->Share(kPage + 8, 8).ok());
+  ASSERT_TRUE(buffer->Share(100, 4).ok());
+  ASSERT_TRUE(buffer->Share(100, 0).ok());
+  // A borrowed buffer over the same memory stands for another library.
+  std::unique_ptr<Buffer> other = *device_->Borrow(buffer->data(), kBytes, /*has_mirror=*/true);
+  const auto of_other = [&](uint64_t at) {
+    EXPECT_TRUE(other->Touch(at, 4, HostAccess::kRead).ok());
+    return Ints(*other)[at / 4];
+  };
+  const auto set_other = [&](uint64_t at, int32_t value) {
+    Ints(*other)[at / 4] = value;
+    EXPECT_TRUE(other->Deliver(at, 4).ok());
+  };
+  // Both write to the same page, between hand-overs of it.
+  ASSERT_TRUE(buffer->Touch(kPage - 16, 8, HostAccess::kWrite).ok());
+  set_other(kPage - 8, 5);
+  Ints(*buffer)[kPage / 4 - 3] = 6;
+  ASSERT_TRUE(buffer->Deliver(kPage - 16, 8).ok());  // shared bytes only: none
+  EXPECT_EQ(of_other(kPage - 12), 0);
+  *driver_ = {};
+  ASSERT_TRUE(buffer->HandOver().ok());
+  EXPECT_EQ(driver_->bytes_in, kPage - 8 - 4);
+  EXPECT_EQ(of_other(kPage - 12), 6);
+  EXPECT_EQ(of_other(kPage - 8), 5);
+  // An access may be to both.
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(kPage - 12, 32, HostAccess::kWrite).ok());
+  EXPECT_EQ(driver_->bytes_out, (kPage - 8 - 4) + 24 + (kPage - 16));
+  EXPECT_EQ(Ints(*buffer)[kPage / 4 - 2], 5);
+  Ints(*buffer)[kPage / 4 - 2] = 7;
+  Ints(*buffer)[kPage / 4 + 4] = 8;
+  ASSERT_TRUE(buffer->Deliver(kPage - 12, 32).ok());
+  EXPECT_EQ(driver_->bytes_in, 24u);
+  EXPECT_EQ(of_other(kPage - 8), 7);
+  set_other(kPage + 12, 9);
+  // The host reads what is shared anew, and the rest from its mirror.
+  *driver_ = {};
+  ASSERT_TRUE(buffer->Touch(0, kBytes, HostAccess::kRead).ok());
+  EXPECT_EQ(driver_->bytes_out, 4 + 24 + kPage);
+  EXPECT_EQ(Ints(*buffer)[kPage / 4 + 3], 9);
+  EXPECT_EQ(Ints(*buffer)[kPage / 4 + 4], 8);
+  ASSERT_TRUE(buffer->HandOver().ok());
+  EXPECT_EQ(of_other(kPage + 12), 9);
+  EXPECT_EQ(of_other(kPage + 16), 8);
+  EXPECT_EQ(of_other(0), 1);
 }
 
 TEST_F(CudaDeviceTest, BorrowsOnlyItsOwnMemory) {

@@ -93,10 +93,10 @@ class CudaTree::RootOfBuffer final : public Buffer {
     return all_->Touch(0, root_bytes_, wanted);
   }
   Result<> HandOver() override { return all_->HandOver(); }
-  // The host follows pointers in the mirror, and changes several places in one step.
-  Result<> Share() override {
-    return Error{ErrorCode::kUnimplemented,
-                 "fields beside sparse SNodes cannot be given to other libraries on a CUDA device"};
+  Result<> Share(uint64_t offset, uint64_t bytes) override { return all_->Share(offset, bytes); }
+  bool is_shared() const override { return all_->is_shared(); }
+  Result<> Deliver(uint64_t offset, uint64_t bytes) override {
+    return all_->Deliver(offset, bytes);
   }
 
  private:
@@ -314,6 +314,12 @@ uint8_t* CudaTree::Mirror(const void* at, uint64_t bytes, HostAccess access) con
   return buffer_->host() + offset;
 }
 
+void CudaTree::Deliver(const void* at, uint64_t bytes) const {
+  if (!buffer_->is_shared()) return;
+  const uint64_t offset = static_cast<const uint8_t*>(at) - buffer_->data();
+  if (Result<> done = buffer_->Deliver(offset, bytes); !done.ok() && failure_.ok()) failure_ = done;
+}
+
 Result<> CudaTree::TakeFailure() const {
   if (failure_.ok()) return device_->TakeNotice();
   return std::exchange(failure_, Result<>());
@@ -463,7 +469,11 @@ Result<uint8_t*> CudaTree::Locate(int node, const int64_t* at, CellAccess access
     }
   }
   const auto wanted = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
-  uint8_t* host = Mirror(static_cast<const void*>(cell), sizeof(uint64_t), wanted);
+  // No byte beside a value or word: the host may have written there, and not delivered it yet.
+  const NodeLayout& parent = shape_[std::max(shape_[node].parent, 0)];
+  const NodeLayout& own = parent.kind->is_word() ? parent : shape_[node];
+  const uint64_t bytes = std::min<uint64_t>(own.cell_bytes, sizeof(uint64_t));
+  uint8_t* host = Mirror(static_cast<const void*>(cell), bytes, wanted);
   if (Result<> done = TakeFailure(); !done.ok()) return done.error();
   return host;
 }
@@ -568,6 +578,7 @@ class CudaTree::Walker {
       host = tree_.Mirror(static_cast<const void*>(cell), count * stride, access_);
     }
     visit_({host, count, at});
+    if (host != nullptr && access_ != HostAccess::kRead) tree_.Deliver(cell, count * stride);
   }
 
   const CudaTree& tree_;

@@ -72,6 +72,8 @@ class CudaTree final : public TreeData {
 
   // The mirror of what is at a device's address; the first failure of the device is kept.
   uint8_t* Mirror(const void* at, uint64_t bytes, HostAccess access) const;
+  // After a write to the mirror, which other libraries may share.
+  void Deliver(const void* at, uint64_t bytes) const;
   template <typename T>
   T* Mirror(const T* at, HostAccess access) const {
     constexpr uint64_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression)
@@ -84,6 +86,7 @@ class CudaTree final : public TreeData {
   template <typename T>
   void Write(T* at, T value) const {
     *Mirror(at, HostAccess::kWrite) = value;
+    Deliver(at, sizeof value);
   }
   void SetChanged(KilnCudaNode* node) const { Write(&node->shared.changed, 1u); }
 

@@ -51,7 +51,8 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Borrow(CudaDevice* devic
   }
   std::unique_ptr<MirroredBuffer> buffer(
       new MirroredBuffer(device, /*memory=*/0, address, std::move(mirror), bytes));
-  buffer->shared_ = true;
+  buffer->shared_ = {{0, bytes}};
+  buffer->is_shared_ = true;
   return buffer;
 }
 
@@ -74,30 +75,26 @@ MirroredBuffer::~MirroredBuffer() {
 
 Device* MirroredBuffer::device() const { return device_; }
 
-uint64_t MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
-  return std::min(last * kPage, size()) - first * kPage;
+MirroredBuffer::Range MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
+  return {first * kPage, std::min(last * kPage, size())};
 }
 
-Result<> MirroredBuffer::Fetch(uint64_t first, uint64_t last) {
-  return CopyOut(first * kPage, BytesOf(first, last));
-}
-
-Result<> MirroredBuffer::CopyOut(uint64_t offset, uint64_t bytes) {
+Result<> MirroredBuffer::CopyOut(Range range) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
-  const cuda::Code code =
-      device_->driver().CopyOut(host() + offset, reinterpret_cast<Address>(data()) + offset, bytes);
+  const cuda::Code code = device_->driver().CopyOut(
+      host() + range.begin, reinterpret_cast<Address>(data()) + range.begin, range.bytes());
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
   return device_->TakeNotice();  // kernels before the copy may have had no memory for cells
 }
 
-Result<> MirroredBuffer::CopyIn(uint64_t offset, uint64_t bytes) {
+Result<> MirroredBuffer::CopyIn(Range range) {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
-  const cuda::Code code =
-      device_->driver().CopyIn(reinterpret_cast<Address>(data()) + offset, host() + offset, bytes);
+  const cuda::Code code = device_->driver().CopyIn(reinterpret_cast<Address>(data()) + range.begin,
+                                                   host() + range.begin, range.bytes());
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "writing to the CUDA device failed");
   return {};
 }
@@ -107,46 +104,92 @@ void MirroredBuffer::CheckInside(uint64_t offset, uint64_t bytes) const {
   KILN_CHECK(offset < size() && bytes <= size() - offset) << "bytes outside of a buffer";
 }
 
-Result<> MirroredBuffer::Share() {
-  if (is_shared()) return {};
-  if (Result<> done = HandOver(); !done.ok()) return done;
-  shared_.store(true, std::memory_order_release);
+template <typename Visit>
+Result<> MirroredBuffer::ForEachPart(Range range, const Visit& visit) const {
+  uint64_t next = range.begin;
+  for (const Range& shared : shared_) {
+    const uint64_t begin = std::max(shared.begin, next), end = std::min(shared.end, range.end);
+    if (begin >= end) continue;
+    if (next < begin) {
+      if (Result<> done = visit(Range{next, begin}, false); !done.ok()) return done;
+    }
+    if (Result<> done = visit(Range{begin, end}, true); !done.ok()) return done;
+    next = end;
+  }
+  return next < range.end ? visit(Range{next, range.end}, false) : Result<>();
+}
+
+Result<> MirroredBuffer::Share(uint64_t offset, uint64_t bytes) {
+  if (bytes == 0) return {};
+  CheckInside(offset, bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Result<> done = HandOverPages(); !done.ok()) return done;
+  Range added = {offset, offset + bytes};
+  std::vector<Range> apart;
+  for (const Range& range : shared_) {
+    if (range.end < added.begin || added.end < range.begin) {
+      apart.push_back(range);
+    } else {
+      added = {std::min(added.begin, range.begin), std::max(added.end, range.end)};
+    }
+  }
+  apart.push_back(added);
+  std::sort(apart.begin(), apart.end(), [](Range x, Range y) { return x.begin < y.begin; });
+  shared_ = std::move(apart);
+  is_shared_.store(true, std::memory_order_release);
   return {};
 }
 
 Result<> MirroredBuffer::Deliver(uint64_t offset, uint64_t bytes) {
   if (!is_shared() || bytes == 0) return {};
   CheckInside(offset, bytes);
-  return CopyIn(offset, bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ForEachPart({offset, offset + bytes}, [&](Range part, bool is_shared) {
+    return is_shared ? CopyIn(part) : Result<>();
+  });
+}
+
+bool MirroredBuffer::IsReady(Range range, HostAccess access) const {
+  const uint64_t end = (range.end - 1) / kPage + 1;
+  uint64_t p = range.begin / kPage;
+  while (p < end && pages_[p].load(std::memory_order_acquire) >= Wanted(access)) ++p;
+  return p == end;
 }
 
 Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess access) {
   if (bytes == 0) return {};
   CheckInside(offset, bytes);
-  if (is_shared()) {
-    return access == HostAccess::kOverwrite ? Result<>() : CopyOut(offset, bytes);
-  }
-  const uint64_t begin = offset / kPage, end = (offset + bytes - 1) / kPage + 1;
-  const uint8_t wanted = access == HostAccess::kRead ? kValid : kWritten;
-  const auto state = [this](uint64_t p) { return pages_[p].load(std::memory_order_acquire); };
-  uint64_t first = begin;
-  while (first < end && state(first) >= wanted) ++first;
-  if (first == end) return {};  // the usual case: a loop over elements
+  const Range range = {offset, offset + bytes};
+  // The usual case: a loop over elements.
+  if (!is_shared() && IsReady(range, access)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
-  touched_.store(true, std::memory_order_relaxed);
+  return ForEachPart(range, [&](Range part, bool is_shared) {
+    if (!is_shared) return TouchPages(part, access);
+    return access == HostAccess::kOverwrite ? Result<>() : CopyOut(part);
+  });
+}
+
+Result<> MirroredBuffer::TouchPages(Range range, HostAccess access) {
+  const auto state = [this](uint64_t p) { return pages_[p].load(std::memory_order_acquire); };
   // A page that is overwritten whole need not be fetched.
   const auto is_fetched = [&](uint64_t p) {
-    const bool whole = offset <= p * kPage && p * kPage + BytesOf(p, p + 1) <= offset + bytes;
+    const Range page = BytesOf(p, p + 1);
+    const bool whole = range.begin <= page.begin && page.end <= range.end;
     return state(p) == kOutdated && !(whole && access == HostAccess::kOverwrite);
   };
-  for (uint64_t p = first; p < end;) {
+  const auto fetch = [this](Range part, bool is_shared) {
+    return is_shared ? Result<>() : CopyOut(part);
+  };
+  touched_.store(true, std::memory_order_relaxed);
+  const uint64_t end = (range.end - 1) / kPage + 1;
+  for (uint64_t p = range.begin / kPage; p < end;) {
     uint64_t last = p;
     while (last < end && is_fetched(last)) ++last;
     if (last > p) {
-      if (Result<> fetched = Fetch(p, last); !fetched.ok()) return fetched;
+      if (Result<> done = ForEachPart(BytesOf(p, last), fetch); !done.ok()) return done;
     }
     for (last = std::max(last, p + 1); p < last; ++p) {
-      if (state(p) < wanted) pages_[p].store(wanted, std::memory_order_release);
+      if (state(p) < Wanted(access)) pages_[p].store(Wanted(access), std::memory_order_release);
     }
   }
   return {};
@@ -155,12 +198,20 @@ Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess acces
 Result<> MirroredBuffer::HandOver() {
   if (!touched_.load(std::memory_order_relaxed)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
+  return HandOverPages();
+}
+
+Result<> MirroredBuffer::HandOverPages() {
+  if (!touched_.load(std::memory_order_relaxed)) return {};
+  const auto hand_over = [this](Range part, bool is_shared) {
+    return is_shared ? Result<>() : CopyIn(part);
+  };
   const uint64_t end = pages_.size();
   for (uint64_t p = 0; p < end;) {
     uint64_t last = p;
     while (last < end && pages_[last].load(std::memory_order_relaxed) == kWritten) ++last;
     if (last > p) {
-      if (Result<> done = CopyIn(p * kPage, BytesOf(p, last)); !done.ok()) return done;
+      if (Result<> done = ForEachPart(BytesOf(p, last), hand_over); !done.ok()) return done;
     }
     p = std::max(last, p + 1);
   }

@@ -18,8 +18,8 @@ class CudaDevice;
 
 // The mirror's pages are fetched when the host touches them, and valid until the next launch; those
 // that the host has written are handed over before it. A loop that writes elements one by one is so
-// one copy, and a launch after which the host touches nothing makes none. Of memory that other
-// libraries use, too, exactly the bytes of each access are copied at once.
+// one copy, and a launch after which the host touches nothing makes none. Of ranges that other
+// libraries use, too, exactly the bytes of each access are copied at once; the pages are the rest.
 class MirroredBuffer final : public Buffer {
  public:
   // `bytes` of zeros on the device, at least 256-byte aligned, within zeroed margins that absorb
@@ -34,30 +34,43 @@ class MirroredBuffer final : public Buffer {
   Device* device() const override;
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
   Result<> HandOver() override;
-  Result<> Share() override;
-  bool is_shared() const override { return shared_.load(std::memory_order_acquire); }
+  Result<> Share(uint64_t offset, uint64_t bytes) override;
+  bool is_shared() const override { return is_shared_.load(std::memory_order_acquire); }
   Result<> Deliver(uint64_t offset, uint64_t bytes) override;
 
  private:
   enum State : uint8_t { kOutdated, kValid, kWritten };
+  struct Range {
+    uint64_t begin, end;
+    uint64_t bytes() const { return end - begin; }
+  };
 
   MirroredBuffer(CudaDevice* device, cuda::Address memory, uint8_t* data,
                  std::unique_ptr<Buffer> mirror, uint64_t bytes);
   // The bytes of pages first to last (exclusive), of which the last may be short.
-  uint64_t BytesOf(uint64_t first, uint64_t last) const;
-  Result<> Fetch(uint64_t first, uint64_t last);
+  Range BytesOf(uint64_t first, uint64_t last) const;
+  // What a page's state has to be at least.
+  static State Wanted(HostAccess access) { return access == HostAccess::kRead ? kValid : kWritten; }
+  bool IsReady(Range range, HostAccess access) const;
   // Of any bytes, whose offsets are those of the mirror.
-  Result<> CopyOut(uint64_t offset, uint64_t bytes);
-  Result<> CopyIn(uint64_t offset, uint64_t bytes);
+  Result<> CopyOut(Range range);
+  Result<> CopyIn(Range range);
+  // Those that follow need mutex_. Calls visit(part, is_shared) for the parts of a range in order,
+  // until one fails.
+  template <typename Visit>
+  Result<> ForEachPart(Range range, const Visit& visit) const;
+  Result<> TouchPages(Range range, HostAccess access);  // that is not shared
+  Result<> HandOverPages();
   void CheckInside(uint64_t offset, uint64_t bytes) const;
 
   CudaDevice* const device_;
   const cuda::Address memory_;  // with its margins; 0: another library's
   const std::unique_ptr<Buffer> mirror_;
-  std::mutex mutex_;  // of fetching and handing over
+  std::mutex mutex_;  // of fetching and handing over, and of shared_
   std::vector<std::atomic<uint8_t>> pages_;
   std::atomic<bool> touched_{false};  // whether a page is valid or written
-  std::atomic<bool> shared_{false};   // pages have no state from then on
+  std::vector<Range> shared_;         // in order, apart; states of pages are those of other bytes
+  std::atomic<bool> is_shared_{false};
 };
 
 }  // namespace kiln

@@ -520,6 +520,153 @@ print(ti.ndarray(ti.i32, 3).__dlpack_device__())
     ] or pytest.fail(out)
 
 
+def test_fields_beside_sparse_snodes(run, run_python):
+    """Another library writes to dense fields of trees that Python and kernels change, too: one of
+    its own, and two whose cells also hold a list and bits of sparse cells."""
+    out = run(
+        run_python,
+        """
+import ctypes
+import cuda_arrays
+
+x, z, y, mass, ids, head, deep = [ti.field(ti.i32) for _ in range(7)]
+pair = ti.Vector.field(2, ti.f32)
+ti.root.dense(ti.i, 40).place(z)
+ti.root.pointer(ti.i, 16).dense(ti.i, 4).place(y)
+ti.root.dense(ti.ij, (5, 6)).place(x)
+cell = ti.root.dense(ti.i, 8)
+cell.place(mass)
+cell.dynamic(ti.j, 32, chunk_size=4).place(ids)
+bits = ti.root.dense(ti.i, 4)
+bits.place(head)
+bits.bitmasked(ti.j, 8).place(*[pair.get_scalar_field(k) for k in (1, 0)], deep)
+
+def other(address, values=None):
+    # What the library reads; or None, and it writes.
+    if values is None:
+        return int(read(address, (1,), np.int32)[0])
+    values = np.array([values], np.int32)
+    cuda_arrays._driver.cuMemcpyHtoD_v2(
+        ctypes.c_uint64(address), cuda_arrays._data(values), ctypes.c_size_t(4))
+
+@ti.kernel
+def step(i: ti.i32, v: ti.i32):
+    y[i] = v
+    ids[i % 8].append(v)
+    deep[i % 4, v % 8] = v
+    z[i % 40] += v
+    for I in ti.grouped(x):
+        x[I] += 1
+    for I in ti.grouped(mass):
+        mass[I] += 2
+    for I in ti.grouped(head):
+        head[I] += 3
+
+@ti.kernel
+def sums() -> ti.types.vector(3, ti.i32):
+    s = ti.Vector([0, 0, 0])
+    for i in y:
+        s[0] += y[i]
+    for i, j in ids:
+        s[1] += ids[i, j]
+    for i, j in deep:
+        s[2] += deep[i, j]
+    return s
+
+x[2, 3] = 5  # before it is shared
+y[9] = 7
+head[1] = 4
+want = {name: np.zeros(shape, np.int32) for name, shape in (
+    ("x", (5, 6)), ("z", 40), ("y", 64), ("mass", 8), ("head", 4), ("deep", (4, 8)))}
+fields = {"x": x, "z": z, "y": y, "mass": mass, "head": head, "deep": deep}
+lists = [[] for _ in range(8)]
+pairs = np.zeros((4, 8, 2), np.float32)
+want["x"][2, 3], want["y"][9], want["head"][1] = 5, 7, 4
+active = {"y": np.zeros(64, bool), "deep": np.zeros((4, 8), bool)}  # from_numpy fills these only
+active["y"][8:12] = True
+at = {}
+for name in "x", "mass", "head":
+    address, device, shape, strides, _, size = tensor_of(fields[name].__dlpack__())
+    assert device == (2, 0) and tuple(shape) == want[name].shape
+    assert address == fields[name].__cuda_array_interface__["data"][0]
+    at[name] = address, [4 * stride for stride in strides]
+
+def mark(name, index):
+    if name == "y":
+        active["y"][index[0] // 4 * 4 :][:4] = True
+    elif name == "deep":
+        active["deep"][index] = True
+
+rng = np.random.default_rng(1)
+for turn in range(400):
+    name = rng.choice(list(fields))
+    index = tuple(int(rng.integers(extent)) for extent in want[name].shape)
+    value = int(rng.integers(1, 100))
+    shared = rng.choice(list(at))
+    place = tuple(int(rng.integers(extent)) for extent in want[shared].shape)
+    address = at[shared][0] + sum(i * s for i, s in zip(place, at[shared][1]))
+    match int(rng.integers(13)):
+        case 0 | 1:
+            other(address, value)
+            want[shared][place] = value
+        case 2 | 3:
+            assert other(address) == want[shared][place], (turn, shared, place)
+        case 4 | 5:
+            fields[name][index] = value
+            want[name][index] = value
+            mark(name, index)
+        case 6 | 7:
+            assert fields[name][index] == want[name][index], (turn, name, index)
+        case 8:
+            i = int(rng.integers(64))
+            if len(lists[i % 8]) < 32:
+                step(i, value)
+                lists[i % 8].append(value)
+                want["y"][i] = value
+                want["deep"][i % 4, value % 8] = value
+                mark("y", (i,))
+                mark("deep", (i % 4, value % 8))
+                want["z"][i % 40] += value
+                for one, more in ("x", 1), ("mass", 2), ("head", 3):
+                    want[one] += more
+        case 9:
+            assert (fields[name].to_numpy() == want[name]).all(), (turn, name)
+        case 10:
+            new = rng.integers(0, 9, want[name].shape).astype(np.int32)
+            fields[name].from_numpy(new)
+            want[name] = np.where(active.get(name, True), new, want[name])
+        case 11:
+            at_pair = index[0] % 4, index[-1] % 8
+            pair[at_pair] = [value, -value]
+            pairs[at_pair] = [value, -value]
+            mark("deep", at_pair)
+            assert (pair.to_numpy() == pairs).all(), turn
+            new = rng.integers(0, 9, pairs.shape).astype(np.float32)
+            pair.from_numpy(new)
+            pairs = np.where(active["deep"][..., None], new, pairs)
+            assert (pair.to_numpy() == pairs).all(), turn
+        case 12:
+            found = ids.to_numpy()
+            for i, numbers in enumerate(lists):
+                assert found[i, : len(numbers)].tolist() == numbers, (turn, i)
+            wanted = want["y"].sum(), sum(map(sum, lists)), want["deep"].sum()
+            assert tuple(sums()) == wanted, turn
+for name, field in fields.items():
+    assert (field.to_numpy() == want[name]).all(), name
+
+# What a library holds outlives the tree; cells of sparse SNodes have no regular distances.
+kept, last = x.__dlpack__(), want["x"][4, 5]
+fault(y.__dlpack__)
+fault(deep.__dlpack__)
+ti.reset()
+assert other(at["x"][0] + 4 * 29) == last
+""",
+        KILN_FAKE_CUDA="check=race,init",
+    )
+    regular = "ValueError: the elements are not at regular distances; use to_numpy()"
+    assert out.splitlines() == [regular] * 2, out
+
+
 def test_ndarrays_over_arrays(run, run_python):
     out = run(
         run_python,

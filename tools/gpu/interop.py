@@ -437,6 +437,33 @@ def fields_for_pytorch():
 
 
 @check()
+def fields_beside_sparse_snodes():
+    f, s, head = ti.field(ti.i32), ti.field(ti.i32), ti.field(ti.i32)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 4).place(s)
+    ti.root.dense(ti.i, 10).place(f)
+    cell = ti.root.dense(ti.i, 6)
+    cell.place(head)
+    cell.pointer(ti.j, 2).place(ti.field(ti.i32))
+    s[5] = 3
+    f[2] = 4
+    one, heads = torch.from_dlpack(f), torch.from_dlpack(head)
+    for turn in range(3):
+        for field in f, s, head:
+            up(field)
+        one.add_(2)
+        heads.add_(5)
+        s[4 * turn] = 9  # a new cell, but for the second one
+        assert f[2] == 4 + 3 * (turn + 1) and head[turn] == 6 * (turn + 1)
+        f[9] = turn
+        head[5] = 6 * (turn + 1)
+        assert read(one)[9] == turn
+        same(read(heads), np.full(6, 6 * (turn + 1)))
+    wanted = np.zeros(32, np.int64)
+    wanted[:12] = [11, 2, 2, 2, 10, 6, 3, 3, 9, 0, 0, 0]
+    same(s.to_numpy(), wanted)
+
+
+@check()
 def tensors_as_ndarrays():
     numbers = np.arange(30, dtype=np.float32).reshape(10, 3)
     tensor = given(numbers)
