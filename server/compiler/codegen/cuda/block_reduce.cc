@@ -2,6 +2,7 @@
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "server/compiler/codegen/counted_loop.h"
+#include "server/compiler/codegen/cuda/shared_memory.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kMostWarps = 32, kShared = 3;  // kShared: LLVM's address space
+constexpr unsigned kMostWarps = 32;
 
 // What an atomic that subtracts takes in is a sum.
 ir::AtomicKind KindOfPartials(ir::AtomicKind kind) {
@@ -75,10 +76,7 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   for (mlir::Value accumulator : task.getAccumulators()) {
     types.push_back(MemoryType(accumulator.getType(), b.getContext()));
     auto* array = llvm::ArrayType::get(types.back(), kMostWarps);
-    shared.push_back(new llvm::GlobalVariable(*f.module(), array, /*isConstant=*/false,
-                                              llvm::GlobalValue::InternalLinkage,
-                                              llvm::UndefValue::get(array), "partials", nullptr,
-                                              llvm::GlobalValue::NotThreadLocal, kShared));
+    shared.push_back(NewShared(*f.module(), array, "partials"));
   }
   const auto slot = [&](size_t i, Value* number) {
     return b.CreateInBoundsGEP(types[i], shared[i], number);
@@ -141,10 +139,7 @@ llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTask
     Value* at = b.CreateMul(b.CreateAdd(first, of_block), b.getInt64(kBytes));
     return b.CreateInBoundsGEP(b.getInt8Ty(), memory, b.CreateAdd(at, b.getInt64(kFirst)));
   };
-  auto* is_last = new llvm::GlobalVariable(*f.module(), b.getInt32Ty(), /*isConstant=*/false,
-                                           llvm::GlobalValue::InternalLinkage,
-                                           llvm::UndefValue::get(b.getInt32Ty()), "is_last",
-                                           nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+  Value* is_last = NewShared(*f.module(), b.getInt32Ty(), "is_last");
 
   llvm::BasicBlock* arrived = f.NewBlock("arrived");
   const auto totals = EmitBlockReduction(f, task, kinds, values, arrived);

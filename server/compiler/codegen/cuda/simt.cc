@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "server/compiler/codegen/cuda/shared_memory.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 
 namespace kiln::cuda {
@@ -56,7 +57,6 @@ constexpr Row kRows[] = {
 };
 
 constexpr uint32_t kWholeWarp = ~uint32_t{0};
-constexpr unsigned kSharedSpace = 3;  // LLVM's number
 
 }  // namespace
 
@@ -98,10 +98,7 @@ bool EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<Value*> o
 
 Value* AllocateShared(KernelState* state, llvm::Type* type, int64_t count) {
   auto* array = llvm::ArrayType::get(type, count);
-  auto* memory = new llvm::GlobalVariable(
-      *state->module, array, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
-      llvm::UndefValue::get(array), "shared", /*InsertBefore=*/nullptr,
-      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  llvm::GlobalVariable* memory = NewShared(*state->module, array, "shared");
   memory->setAlignment(llvm::Align(16));
   return llvm::ConstantExpr::getAddrSpaceCast(memory,
                                               llvm::PointerType::get(array->getContext(), 0));
