@@ -72,105 +72,116 @@ kiln.kernel @of_i32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
-// CHECK-NEXT: 	.reg .b32 	%r<13>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
+// CHECK-NEXT: 	.reg .b32 	%r<14>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_0_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r5;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_0_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB0_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_5:
 // CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r6;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB0_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r7, 0;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r7;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r6;
+// CHECK-NEXT: 	mov.u32 	%r7, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r7;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r4;
-// CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r8;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB0_12;
-// CHECK-NEXT: 	ld.param.u32 	%r1, [task_0_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r9;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	atom.global.add.u32 	%r10, [%rd38], %r1;
-// CHECK-NEXT: $L__BB0_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
-// CHECK-NEXT: $L__BB0_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r11, [%rd40], %r1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
-// CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r5, 0;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r5;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_3;
+// CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd42];
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r2, 0;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.add.u32 	%r12, [%rd28], %r2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB0_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.u32 	%r1, [task_0_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r8;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r9;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB0_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
+// CHECK-NEXT: $L__BB0_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	atom.global.add.u32 	%r10, [%rd47], %r1;
+// CHECK-NEXT: $L__BB0_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB0_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r11, [%rd49], %r1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: $L__BB0_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB0_12:
+// CHECK-NEXT: 	atom.global.add.u32 	%r12, [%rd63], %r1;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_12;
+// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB0_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_16;
 // CHECK-NEXT: $L__BB0_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB0_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_19;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd52];
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r2, 0;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB0_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.add.u32 	%r13, [%rd35], %r2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
+// CHECK-NEXT: $L__BB0_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_1
@@ -178,113 +189,128 @@ kiln.kernel @of_i32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_1_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
-// CHECK-NEXT: 	.reg .b32 	%r<13>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
+// CHECK-NEXT: 	.reg .b32 	%r<14>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared1[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_1_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_1_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared1;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_1;
-// CHECK-NEXT: $L__BB1_4:
-// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r5;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_1_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared1;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB1_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_5;
+// CHECK-NEXT: $L__BB1_5:
 // CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r6;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB1_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r7, 0;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB1_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r7;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB1_6;
-// CHECK-NEXT: $L__BB1_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r6;
+// CHECK-NEXT: 	mov.u32 	%r7, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r7;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_6;
 // CHECK-NEXT: $L__BB1_1:
-// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r4;
-// CHECK-NEXT: $L__BB1_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r8;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB1_12;
-// CHECK-NEXT: 	ld.param.u32 	%r1, [task_1_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r9;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
-// CHECK-NEXT: $L__BB1_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	{
-// CHECK-NEXT: 	.reg 	.s32 temp;
-// CHECK-NEXT: 	neg.s32 	temp, %r1;
-// CHECK-NEXT: 	atom.global.add.u32 	%r10, [%rd38], temp;
-// CHECK-NEXT: 	}
-// CHECK-NEXT: $L__BB1_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB1_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_12;
-// CHECK-NEXT: $L__BB1_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB1_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
-// CHECK-NEXT: $L__BB1_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	{
-// CHECK-NEXT: 	.reg 	.s32 temp;
-// CHECK-NEXT: 	neg.s32 	temp, %r1;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r11, [%rd40], temp;
-// CHECK-NEXT: 	}
-// CHECK-NEXT: 	bra.uni 	$L__BB1_11;
-// CHECK-NEXT: $L__BB1_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB1_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r5, 0;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB1_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r5;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB1_3;
+// CHECK-NEXT: $L__BB1_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB1_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_15;
-// CHECK-NEXT: $L__BB1_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB1_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd42];
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r2, 0;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB1_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.add.u32 	%r12, [%rd28], %r2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB1_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.u32 	%r1, [task_1_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r8;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r9;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB1_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
+// CHECK-NEXT: $L__BB1_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	{
+// CHECK-NEXT: 	.reg 	.s32 temp;
+// CHECK-NEXT: 	neg.s32 	temp, %r1;
+// CHECK-NEXT: 	atom.global.add.u32 	%r10, [%rd47], temp;
+// CHECK-NEXT: 	}
+// CHECK-NEXT: $L__BB1_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB1_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
+// CHECK-NEXT: $L__BB1_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB1_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	{
+// CHECK-NEXT: 	.reg 	.s32 temp;
+// CHECK-NEXT: 	neg.s32 	temp, %r1;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r11, [%rd49], temp;
+// CHECK-NEXT: 	}
+// CHECK-NEXT: 	bra.uni 	$L__BB1_21;
+// CHECK-NEXT: $L__BB1_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB1_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB1_12:
+// CHECK-NEXT: 	{
+// CHECK-NEXT: 	.reg 	.s32 temp;
+// CHECK-NEXT: 	neg.s32 	temp, %r1;
+// CHECK-NEXT: 	atom.global.add.u32 	%r12, [%rd63], temp;
+// CHECK-NEXT: 	}
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB1_12;
+// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB1_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB1_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_16;
 // CHECK-NEXT: $L__BB1_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB1_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_19;
+// CHECK-NEXT: $L__BB1_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd52];
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r2, 0;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB1_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.add.u32 	%r13, [%rd35], %r2;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
+// CHECK-NEXT: $L__BB1_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_2
@@ -292,105 +318,116 @@ kiln.kernel @of_i32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_2_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
-// CHECK-NEXT: 	.reg .b32 	%r<13>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
+// CHECK-NEXT: 	.reg .b32 	%r<14>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared2[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_2_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_2_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared2;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB2_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_1;
-// CHECK-NEXT: $L__BB2_4:
-// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r5;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_2_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared2;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB2_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_5;
+// CHECK-NEXT: $L__BB2_5:
 // CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r6;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB2_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r7, -2147483648;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB2_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r7;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB2_6;
-// CHECK-NEXT: $L__BB2_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r6;
+// CHECK-NEXT: 	mov.u32 	%r7, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r7;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_6;
 // CHECK-NEXT: $L__BB2_1:
-// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r4;
-// CHECK-NEXT: $L__BB2_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r8;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB2_12;
-// CHECK-NEXT: 	ld.param.u32 	%r1, [task_2_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r9;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_8;
-// CHECK-NEXT: $L__BB2_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	atom.global.max.s32 	%r10, [%rd38], %r1;
-// CHECK-NEXT: $L__BB2_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB2_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_12;
-// CHECK-NEXT: $L__BB2_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB2_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_10;
-// CHECK-NEXT: $L__BB2_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	atom.shared.max.s32 	%r11, [%rd40], %r1;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_11;
-// CHECK-NEXT: $L__BB2_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB2_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_18;
-// CHECK-NEXT: $L__BB2_13:
+// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB2_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r5, -2147483648;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB2_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r5;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB2_3;
+// CHECK-NEXT: $L__BB2_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB2_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_15;
-// CHECK-NEXT: $L__BB2_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB2_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_18;
-// CHECK-NEXT: $L__BB2_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd42];
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r2, -2147483648;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB2_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.max.s32 	%r12, [%rd28], %r2;
-// CHECK-NEXT: 	bra.uni 	$L__BB2_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB2_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.u32 	%r1, [task_2_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r8;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r9;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB2_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_8;
+// CHECK-NEXT: $L__BB2_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	atom.global.max.s32 	%r10, [%rd47], %r1;
+// CHECK-NEXT: $L__BB2_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB2_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_10;
+// CHECK-NEXT: $L__BB2_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB2_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	atom.shared.max.s32 	%r11, [%rd49], %r1;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_21;
+// CHECK-NEXT: $L__BB2_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB2_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB2_12:
+// CHECK-NEXT: 	atom.global.max.s32 	%r12, [%rd63], %r1;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB2_12;
+// CHECK-NEXT: $L__BB2_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB2_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB2_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_16;
 // CHECK-NEXT: $L__BB2_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB2_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_19;
+// CHECK-NEXT: $L__BB2_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd52];
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r2, -2147483648;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB2_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.max.s32 	%r13, [%rd35], %r2;
+// CHECK-NEXT: 	bra.uni 	$L__BB2_18;
+// CHECK-NEXT: $L__BB2_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_3
@@ -398,105 +435,116 @@ kiln.kernel @of_i32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_3_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
-// CHECK-NEXT: 	.reg .b32 	%r<13>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
+// CHECK-NEXT: 	.reg .b32 	%r<14>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared3[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_3_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_3_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared3;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB3_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_1;
-// CHECK-NEXT: $L__BB3_4:
-// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r5;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_3_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared3;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB3_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_5;
+// CHECK-NEXT: $L__BB3_5:
 // CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r6;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB3_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r7, 0;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB3_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r7;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB3_6;
-// CHECK-NEXT: $L__BB3_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r6;
+// CHECK-NEXT: 	mov.u32 	%r7, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r7;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_6;
 // CHECK-NEXT: $L__BB3_1:
-// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r4;
-// CHECK-NEXT: $L__BB3_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r8;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB3_12;
-// CHECK-NEXT: 	ld.param.u32 	%r1, [task_3_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r9;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_8;
-// CHECK-NEXT: $L__BB3_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	atom.global.xor.b32 	%r10, [%rd38], %r1;
-// CHECK-NEXT: $L__BB3_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB3_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_12;
-// CHECK-NEXT: $L__BB3_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB3_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_10;
-// CHECK-NEXT: $L__BB3_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	atom.shared.xor.b32 	%r11, [%rd40], %r1;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_11;
-// CHECK-NEXT: $L__BB3_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB3_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_18;
-// CHECK-NEXT: $L__BB3_13:
+// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB3_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r5, 0;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB3_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r5;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB3_3;
+// CHECK-NEXT: $L__BB3_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB3_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_15;
-// CHECK-NEXT: $L__BB3_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB3_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_18;
-// CHECK-NEXT: $L__BB3_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd42];
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r2, 0;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB3_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.xor.b32 	%r12, [%rd28], %r2;
-// CHECK-NEXT: 	bra.uni 	$L__BB3_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB3_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.u32 	%r1, [task_3_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r8, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r8;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r9, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r9;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB3_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_8;
+// CHECK-NEXT: $L__BB3_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	atom.global.xor.b32 	%r10, [%rd47], %r1;
+// CHECK-NEXT: $L__BB3_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB3_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_10;
+// CHECK-NEXT: $L__BB3_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB3_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	atom.shared.xor.b32 	%r11, [%rd49], %r1;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_21;
+// CHECK-NEXT: $L__BB3_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB3_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB3_12:
+// CHECK-NEXT: 	atom.global.xor.b32 	%r12, [%rd63], %r1;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB3_12;
+// CHECK-NEXT: $L__BB3_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB3_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB3_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_16;
 // CHECK-NEXT: $L__BB3_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB3_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_19;
+// CHECK-NEXT: $L__BB3_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.u32 	%r2, [%rd52];
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r2, 0;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB3_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.xor.b32 	%r13, [%rd35], %r2;
+// CHECK-NEXT: 	bra.uni 	$L__BB3_18;
+// CHECK-NEXT: $L__BB3_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_4
@@ -576,105 +624,116 @@ kiln.kernel @of_i64 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
 // CHECK-NEXT: 	.reg .b32 	%r<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<59>;
+// CHECK-NEXT: 	.reg .b64 	%rd<74>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd33, [task_0_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 2049;
-// CHECK-NEXT: 	shl.b64 	%rd34, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd34, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd50, shared;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd51, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd52, %r4;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd51;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB0_7;
-// CHECK-NEXT: 	shl.b64 	%rd35, %rd51, 3;
-// CHECK-NEXT: 	add.s64 	%rd53, %rd50, %rd35;
-// CHECK-NEXT: 	shl.b64 	%rd9, %rd52, 3;
-// CHECK-NEXT: 	mov.u64 	%rd37, 0;
-// CHECK-NEXT: 	mov.u64 	%rd54, %rd51;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	st.shared.u64 	[%rd53], %rd37;
-// CHECK-NEXT: 	add.s64 	%rd54, %rd54, %rd52;
-// CHECK-NEXT: 	add.s64 	%rd53, %rd53, %rd9;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd54, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_2;
+// CHECK-NEXT: 	ld.param.u64 	%rd40, [task_0_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 2048;
+// CHECK-NEXT: 	shl.b64 	%rd41, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd41, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd62, shared;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB0_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd64, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd63, %r4;
+// CHECK-NEXT: 	mov.u64 	%rd65, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	mov.u32 	%r1, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd52, %r1;
-// CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd51, %r2;
-// CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd33;
-// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd38, %r5;
-// CHECK-NEXT: 	mul.lo.s64 	%rd39, %rd52, %rd38;
-// CHECK-NEXT: 	add.s64 	%rd56, %rd39, %rd51;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd56, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB0_12;
-// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 3;
-// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd40, %r6;
-// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd52, %rd40;
-// CHECK-NEXT: 	shl.b64 	%rd55, %rd56, 3;
-// CHECK-NEXT: 	shl.b64 	%rd16, %rd14, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_10:
-// CHECK-NEXT: 	add.s64 	%rd41, %rd2, %rd55;
-// CHECK-NEXT: 	atom.global.add.u64 	%rd42, [%rd41], %rd3;
-// CHECK-NEXT: $L__BB0_11:
-// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd14;
-// CHECK-NEXT: 	add.s64 	%rd55, %rd55, %rd16;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd56, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd55, %rd12;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
-// CHECK-NEXT: $L__BB0_9:
-// CHECK-NEXT: 	add.s64 	%rd44, %rd50, %rd55;
-// CHECK-NEXT: 	atom.shared.add.u64 	%rd45, [%rd44], %rd3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
-// CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd63, %r1;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd64, %r2;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd63;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_4;
+// CHECK-NEXT: 	shl.b64 	%rd42, %rd63, 3;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd62, %rd42;
+// CHECK-NEXT: 	shl.b64 	%rd9, %rd64, 3;
+// CHECK-NEXT: 	mov.u64 	%rd44, 0;
+// CHECK-NEXT: 	mov.u64 	%rd67, %rd63;
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	st.shared.u64 	[%rd66], %rd44;
+// CHECK-NEXT: 	add.s64 	%rd67, %rd67, %rd64;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd66, %rd9;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd67, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_3;
+// CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd51;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_18;
-// CHECK-NEXT: 	shl.b64 	%rd57, %rd51, 3;
-// CHECK-NEXT: 	shl.b64 	%rd26, %rd52, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd52;
-// CHECK-NEXT: 	add.s64 	%rd57, %rd57, %rd26;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd51, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	add.s64 	%rd47, %rd50, %rd57;
-// CHECK-NEXT: 	ld.shared.u64 	%rd29, [%rd47];
-// CHECK-NEXT: 	setp.eq.s64 	%p11, %rd29, 0;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd30, %rd2, %rd57;
-// CHECK-NEXT: 	atom.global.add.u64 	%rd48, [%rd30], %rd29;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
+// CHECK-NEXT: 	mov.u64 	%rd65, 1000;
+// CHECK-NEXT: $L__BB0_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd40;
+// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd47, %r5;
+// CHECK-NEXT: 	mul.lo.s64 	%rd48, %rd64, %rd47;
+// CHECK-NEXT: 	add.s64 	%rd71, %rd48, %rd63;
+// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd49, %r6;
+// CHECK-NEXT: 	mul.lo.s64 	%rd15, %rd64, %rd49;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd71, %rd65;
+// CHECK-NEXT: 	shl.b64 	%rd60, %rd71, 3;
+// CHECK-NEXT: 	shl.b64 	%rd61, %rd15, 3;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB0_10;
+// CHECK-NEXT: 	shl.b64 	%rd13, %rd1, 3;
+// CHECK-NEXT: 	mov.u64 	%rd68, %rd60;
+// CHECK-NEXT: 	mov.u64 	%rd69, %rd71;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
+// CHECK-NEXT: $L__BB0_20:
+// CHECK-NEXT: 	add.s64 	%rd50, %rd2, %rd68;
+// CHECK-NEXT: 	atom.global.add.u64 	%rd51, [%rd50], %rd3;
+// CHECK-NEXT: $L__BB0_21:
+// CHECK-NEXT: 	add.s64 	%rd69, %rd69, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd68, %rd68, %rd61;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd69, %rd65;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd68, %rd13;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB0_20;
+// CHECK-NEXT: 	add.s64 	%rd53, %rd62, %rd68;
+// CHECK-NEXT: 	atom.shared.add.u64 	%rd54, [%rd53], %rd3;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: $L__BB0_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd71, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_13;
+// CHECK-NEXT: 	add.s64 	%rd70, %rd2, %rd60;
+// CHECK-NEXT: $L__BB0_12:
+// CHECK-NEXT: 	atom.global.add.u64 	%rd56, [%rd70], %rd3;
+// CHECK-NEXT: 	add.s64 	%rd71, %rd71, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd70, %rd70, %rd61;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd71, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_12;
+// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd63;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB0_19;
+// CHECK-NEXT: 	shl.b64 	%rd72, %rd63, 3;
+// CHECK-NEXT: 	shl.b64 	%rd33, %rd64, 3;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_16;
 // CHECK-NEXT: $L__BB0_18:
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd64;
+// CHECK-NEXT: 	add.s64 	%rd72, %rd72, %rd33;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd63, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB0_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_19;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd58, %rd62, %rd72;
+// CHECK-NEXT: 	ld.shared.u64 	%rd36, [%rd58];
+// CHECK-NEXT: 	setp.eq.s64 	%p14, %rd36, 0;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB0_18;
+// CHECK-NEXT: 	add.s64 	%rd37, %rd2, %rd72;
+// CHECK-NEXT: 	atom.global.add.u64 	%rd59, [%rd37], %rd36;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
+// CHECK-NEXT: $L__BB0_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_1
@@ -682,105 +741,116 @@ kiln.kernel @of_i64 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_1_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
 // CHECK-NEXT: 	.reg .b32 	%r<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<59>;
+// CHECK-NEXT: 	.reg .b64 	%rd<74>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared1[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_1_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd33, [task_1_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 2049;
-// CHECK-NEXT: 	shl.b64 	%rd34, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd34, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd50, shared1;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_1;
-// CHECK-NEXT: $L__BB1_4:
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd51, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd52, %r4;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd51;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB1_7;
-// CHECK-NEXT: 	shl.b64 	%rd35, %rd51, 3;
-// CHECK-NEXT: 	add.s64 	%rd53, %rd50, %rd35;
-// CHECK-NEXT: 	shl.b64 	%rd9, %rd52, 3;
-// CHECK-NEXT: 	mov.u64 	%rd37, -1;
-// CHECK-NEXT: 	mov.u64 	%rd54, %rd51;
-// CHECK-NEXT: $L__BB1_6:
-// CHECK-NEXT: 	st.shared.u64 	[%rd53], %rd37;
-// CHECK-NEXT: 	add.s64 	%rd54, %rd54, %rd52;
-// CHECK-NEXT: 	add.s64 	%rd53, %rd53, %rd9;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd54, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB1_6;
-// CHECK-NEXT: $L__BB1_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_2;
+// CHECK-NEXT: 	ld.param.u64 	%rd40, [task_1_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 2048;
+// CHECK-NEXT: 	shl.b64 	%rd41, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd41, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd62, shared1;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB1_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_5;
+// CHECK-NEXT: $L__BB1_5:
+// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd64, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd63, %r4;
+// CHECK-NEXT: 	mov.u64 	%rd65, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_6;
 // CHECK-NEXT: $L__BB1_1:
-// CHECK-NEXT: 	mov.u32 	%r1, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd52, %r1;
-// CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd51, %r2;
-// CHECK-NEXT: $L__BB1_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd33;
-// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd38, %r5;
-// CHECK-NEXT: 	mul.lo.s64 	%rd39, %rd52, %rd38;
-// CHECK-NEXT: 	add.s64 	%rd56, %rd39, %rd51;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd56, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB1_12;
-// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_1_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 3;
-// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd40, %r6;
-// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd52, %rd40;
-// CHECK-NEXT: 	shl.b64 	%rd55, %rd56, 3;
-// CHECK-NEXT: 	shl.b64 	%rd16, %rd14, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
-// CHECK-NEXT: $L__BB1_10:
-// CHECK-NEXT: 	add.s64 	%rd41, %rd2, %rd55;
-// CHECK-NEXT: 	atom.global.min.u64 	%rd42, [%rd41], %rd3;
-// CHECK-NEXT: $L__BB1_11:
-// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd14;
-// CHECK-NEXT: 	add.s64 	%rd55, %rd55, %rd16;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd56, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB1_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_12;
-// CHECK-NEXT: $L__BB1_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd55, %rd12;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB1_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
-// CHECK-NEXT: $L__BB1_9:
-// CHECK-NEXT: 	add.s64 	%rd44, %rd50, %rd55;
-// CHECK-NEXT: 	atom.shared.min.u64 	%rd45, [%rd44], %rd3;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_11;
-// CHECK-NEXT: $L__BB1_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd63, %r1;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd64, %r2;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd63;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB1_4;
+// CHECK-NEXT: 	shl.b64 	%rd42, %rd63, 3;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd62, %rd42;
+// CHECK-NEXT: 	shl.b64 	%rd9, %rd64, 3;
+// CHECK-NEXT: 	mov.u64 	%rd44, -1;
+// CHECK-NEXT: 	mov.u64 	%rd67, %rd63;
+// CHECK-NEXT: $L__BB1_3:
+// CHECK-NEXT: 	st.shared.u64 	[%rd66], %rd44;
+// CHECK-NEXT: 	add.s64 	%rd67, %rd67, %rd64;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd66, %rd9;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd67, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB1_3;
+// CHECK-NEXT: $L__BB1_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd51;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB1_18;
-// CHECK-NEXT: 	shl.b64 	%rd57, %rd51, 3;
-// CHECK-NEXT: 	shl.b64 	%rd26, %rd52, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_15;
-// CHECK-NEXT: $L__BB1_17:
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd52;
-// CHECK-NEXT: 	add.s64 	%rd57, %rd57, %rd26;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd51, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB1_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_15:
-// CHECK-NEXT: 	add.s64 	%rd47, %rd50, %rd57;
-// CHECK-NEXT: 	ld.shared.u64 	%rd29, [%rd47];
-// CHECK-NEXT: 	setp.eq.s64 	%p11, %rd29, -1;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB1_17;
-// CHECK-NEXT: 	add.s64 	%rd30, %rd2, %rd57;
-// CHECK-NEXT: 	atom.global.min.u64 	%rd48, [%rd30], %rd29;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_17;
+// CHECK-NEXT: 	mov.u64 	%rd65, 1000;
+// CHECK-NEXT: $L__BB1_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd40;
+// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_1_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd47, %r5;
+// CHECK-NEXT: 	mul.lo.s64 	%rd48, %rd64, %rd47;
+// CHECK-NEXT: 	add.s64 	%rd71, %rd48, %rd63;
+// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd49, %r6;
+// CHECK-NEXT: 	mul.lo.s64 	%rd15, %rd64, %rd49;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd71, %rd65;
+// CHECK-NEXT: 	shl.b64 	%rd60, %rd71, 3;
+// CHECK-NEXT: 	shl.b64 	%rd61, %rd15, 3;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB1_10;
+// CHECK-NEXT: 	shl.b64 	%rd13, %rd1, 3;
+// CHECK-NEXT: 	mov.u64 	%rd68, %rd60;
+// CHECK-NEXT: 	mov.u64 	%rd69, %rd71;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
+// CHECK-NEXT: $L__BB1_20:
+// CHECK-NEXT: 	add.s64 	%rd50, %rd2, %rd68;
+// CHECK-NEXT: 	atom.global.min.u64 	%rd51, [%rd50], %rd3;
+// CHECK-NEXT: $L__BB1_21:
+// CHECK-NEXT: 	add.s64 	%rd69, %rd69, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd68, %rd68, %rd61;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd69, %rd65;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB1_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
+// CHECK-NEXT: $L__BB1_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd68, %rd13;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB1_20;
+// CHECK-NEXT: 	add.s64 	%rd53, %rd62, %rd68;
+// CHECK-NEXT: 	atom.shared.min.u64 	%rd54, [%rd53], %rd3;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_21;
+// CHECK-NEXT: $L__BB1_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd71, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB1_13;
+// CHECK-NEXT: 	add.s64 	%rd70, %rd2, %rd60;
+// CHECK-NEXT: $L__BB1_12:
+// CHECK-NEXT: 	atom.global.min.u64 	%rd56, [%rd70], %rd3;
+// CHECK-NEXT: 	add.s64 	%rd71, %rd71, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd70, %rd70, %rd61;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd71, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB1_12;
+// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB1_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd63;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB1_19;
+// CHECK-NEXT: 	shl.b64 	%rd72, %rd63, 3;
+// CHECK-NEXT: 	shl.b64 	%rd33, %rd64, 3;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_16;
 // CHECK-NEXT: $L__BB1_18:
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd64;
+// CHECK-NEXT: 	add.s64 	%rd72, %rd72, %rd33;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd63, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB1_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_19;
+// CHECK-NEXT: $L__BB1_16:
+// CHECK-NEXT: 	add.s64 	%rd58, %rd62, %rd72;
+// CHECK-NEXT: 	ld.shared.u64 	%rd36, [%rd58];
+// CHECK-NEXT: 	setp.eq.s64 	%p14, %rd36, -1;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB1_18;
+// CHECK-NEXT: 	add.s64 	%rd37, %rd2, %rd72;
+// CHECK-NEXT: 	atom.global.min.u64 	%rd59, [%rd37], %rd36;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
+// CHECK-NEXT: $L__BB1_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 
@@ -833,107 +903,118 @@ kiln.kernel @of_f32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
 // CHECK-NEXT: 	.reg .b32 	%r<9>;
-// CHECK-NEXT: 	.reg .f32 	%f<6>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .f32 	%f<7>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_0_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r3;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_0_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB0_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_5:
 // CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r4;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB0_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r5, -2147483648;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r5;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r5;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	mov.u32 	%r1, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r1;
-// CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r2;
-// CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r6, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r6;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB0_12;
-// CHECK-NEXT: 	ld.param.f32 	%f1, [task_0_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r7;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	atom.global.add.f32 	%f3, [%rd38], %f1;
-// CHECK-NEXT: $L__BB0_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
-// CHECK-NEXT: $L__BB0_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f4, [%rd40], %f1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
-// CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r1;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r2;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r3, -2147483648;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r3;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_3;
+// CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.f32 	%f2, [%rd42];
-// CHECK-NEXT: 	mov.b32 	%r8, %f2;
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r8, -2147483648;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.add.f32 	%f5, [%rd28], %f2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB0_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.f32 	%f1, [task_0_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r6, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r6;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r7;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB0_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
+// CHECK-NEXT: $L__BB0_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	atom.global.add.f32 	%f3, [%rd47], %f1;
+// CHECK-NEXT: $L__BB0_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB0_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f4, [%rd49], %f1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: $L__BB0_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB0_12:
+// CHECK-NEXT: 	atom.global.add.f32 	%f5, [%rd63], %f1;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_12;
+// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB0_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_16;
 // CHECK-NEXT: $L__BB0_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB0_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_19;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.f32 	%f2, [%rd52];
+// CHECK-NEXT: 	mov.b32 	%r8, %f2;
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r8, -2147483648;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB0_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd35], %f2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
+// CHECK-NEXT: $L__BB0_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_1
@@ -941,108 +1022,119 @@ kiln.kernel @of_f32 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_1_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
 // CHECK-NEXT: 	.reg .b32 	%r<9>;
-// CHECK-NEXT: 	.reg .f32 	%f<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .f32 	%f<10>;
+// CHECK-NEXT: 	.reg .b64 	%rd<67>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared1[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_1_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_1_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd44, shared1;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_1;
-// CHECK-NEXT: $L__BB1_4:
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r4;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd45;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB1_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd45, 2;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd44, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd46, 2;
-// CHECK-NEXT: 	mov.b32 	%r5, -2147483648;
-// CHECK-NEXT: 	mov.u64 	%rd48, %rd45;
-// CHECK-NEXT: $L__BB1_6:
-// CHECK-NEXT: 	st.shared.u32 	[%rd47], %r5;
-// CHECK-NEXT: 	add.s64 	%rd48, %rd48, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd48, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB1_6;
-// CHECK-NEXT: $L__BB1_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_2;
-// CHECK-NEXT: $L__BB1_1:
-// CHECK-NEXT: 	mov.u32 	%r1, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r1;
-// CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r2;
-// CHECK-NEXT: $L__BB1_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r6, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd35, %r6;
-// CHECK-NEXT: 	mul.lo.s64 	%rd36, %rd46, %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd36, %rd45;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd50, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB1_12;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_1_param_0+48];
 // CHECK-NEXT: 	ld.param.f32 	%f1, [task_1_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd37, %r7;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd46, %rd37;
-// CHECK-NEXT: 	neg.f32 	%f2, %f1;
-// CHECK-NEXT: 	shl.b64 	%rd49, %rd50, 2;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
-// CHECK-NEXT: $L__BB1_10:
-// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd49;
-// CHECK-NEXT: 	atom.global.add.f32 	%f4, [%rd38], %f2;
-// CHECK-NEXT: $L__BB1_11:
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd50, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB1_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_12;
-// CHECK-NEXT: $L__BB1_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd49, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB1_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
-// CHECK-NEXT: $L__BB1_9:
-// CHECK-NEXT: 	add.s64 	%rd40, %rd44, %rd49;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f5, [%rd40], %f2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_11;
-// CHECK-NEXT: $L__BB1_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB1_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 4096;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd55, shared1;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB1_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_5;
+// CHECK-NEXT: $L__BB1_5:
+// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r4;
+// CHECK-NEXT: 	mov.u32 	%r5, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r5;
+// CHECK-NEXT: 	mov.u64 	%rd58, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_6;
+// CHECK-NEXT: $L__BB1_1:
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r1;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd57, %r2;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd56;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB1_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd56, 2;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd55, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd57, 2;
+// CHECK-NEXT: 	mov.b32 	%r3, -2147483648;
+// CHECK-NEXT: 	mov.u64 	%rd60, %rd56;
+// CHECK-NEXT: $L__BB1_3:
+// CHECK-NEXT: 	st.shared.u32 	[%rd59], %r3;
+// CHECK-NEXT: 	add.s64 	%rd60, %rd60, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd59, %rd59, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd60, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB1_3;
+// CHECK-NEXT: $L__BB1_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd45;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB1_18;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd45, 2;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd46, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_15;
-// CHECK-NEXT: $L__BB1_17:
-// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd46;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd45, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB1_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
-// CHECK-NEXT: $L__BB1_15:
-// CHECK-NEXT: 	add.s64 	%rd42, %rd44, %rd51;
-// CHECK-NEXT: 	ld.shared.f32 	%f3, [%rd42];
-// CHECK-NEXT: 	mov.b32 	%r8, %f3;
-// CHECK-NEXT: 	setp.eq.s32 	%p11, %r8, -2147483648;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB1_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd28], %f3;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_17;
+// CHECK-NEXT: 	mov.u64 	%rd58, 1000;
+// CHECK-NEXT: $L__BB1_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	mov.u32 	%r6, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd44, %r6;
+// CHECK-NEXT: 	mul.lo.s64 	%rd45, %rd57, %rd44;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd45, %rd56;
+// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd46, %r7;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd57, %rd46;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd64, %rd58;
+// CHECK-NEXT: 	neg.f32 	%f9, %f1;
+// CHECK-NEXT: 	shl.b64 	%rd53, %rd64, 2;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd14, 2;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB1_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 2;
+// CHECK-NEXT: 	mov.u64 	%rd61, %rd53;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd64;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_8;
+// CHECK-NEXT: $L__BB1_20:
+// CHECK-NEXT: 	add.s64 	%rd47, %rd2, %rd61;
+// CHECK-NEXT: 	atom.global.add.f32 	%f5, [%rd47], %f9;
+// CHECK-NEXT: $L__BB1_21:
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd62, %rd58;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB1_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_10;
+// CHECK-NEXT: $L__BB1_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd61, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB1_20;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd55, %rd61;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f6, [%rd49], %f9;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_21;
+// CHECK-NEXT: $L__BB1_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd64, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB1_13;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd2, %rd53;
+// CHECK-NEXT: $L__BB1_12:
+// CHECK-NEXT: 	atom.global.add.f32 	%f7, [%rd63], %f9;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd54;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd64, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB1_12;
+// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB1_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd56;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB1_19;
+// CHECK-NEXT: 	shl.b64 	%rd65, %rd56, 2;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd57, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_16;
 // CHECK-NEXT: $L__BB1_18:
+// CHECK-NEXT: 	add.s64 	%rd56, %rd56, %rd57;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd56, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB1_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_19;
+// CHECK-NEXT: $L__BB1_16:
+// CHECK-NEXT: 	add.s64 	%rd52, %rd55, %rd65;
+// CHECK-NEXT: 	ld.shared.f32 	%f4, [%rd52];
+// CHECK-NEXT: 	mov.b32 	%r8, %f4;
+// CHECK-NEXT: 	setp.eq.s32 	%p14, %r8, -2147483648;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB1_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd65;
+// CHECK-NEXT: 	atom.global.add.f32 	%f8, [%rd35], %f4;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_18;
+// CHECK-NEXT: $L__BB1_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_2
@@ -1124,107 +1216,118 @@ kiln.kernel @of_f64 storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<13>;
+// CHECK-NEXT: 	.reg .pred 	%p<16>;
 // CHECK-NEXT: 	.reg .b32 	%r<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<55>;
-// CHECK-NEXT: 	.reg .f64 	%fd<6>;
+// CHECK-NEXT: 	.reg .b64 	%rd<69>;
+// CHECK-NEXT: 	.reg .f64 	%fd<7>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[16384];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+56];
-// CHECK-NEXT: 	ld.param.u64 	%rd31, [task_0_param_0+48];
-// CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 2049;
-// CHECK-NEXT: 	shl.b64 	%rd32, %rd1, 6;
-// CHECK-NEXT: 	setp.lt.s64 	%p3, %rd32, 1001;
-// CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u64 	%rd46, shared;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	mov.u32 	%r3, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd47, %r3;
-// CHECK-NEXT: 	mov.u32 	%r4, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd48, %r4;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd47;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB0_7;
-// CHECK-NEXT: 	shl.b64 	%rd33, %rd47, 3;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd46, %rd33;
-// CHECK-NEXT: 	shl.b64 	%rd8, %rd48, 3;
-// CHECK-NEXT: 	mov.u64 	%rd35, -9223372036854775808;
-// CHECK-NEXT: 	mov.u64 	%rd50, %rd47;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	st.shared.u64 	[%rd49], %rd35;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd48;
-// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd8;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd50, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_2;
+// CHECK-NEXT: 	ld.param.u64 	%rd38, [task_0_param_0+48];
+// CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, 2048;
+// CHECK-NEXT: 	shl.b64 	%rd39, %rd1, 6;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd39, 1000;
+// CHECK-NEXT: 	or.pred  	%p1, %p2, %p3;
+// CHECK-NEXT: 	mov.u64 	%rd57, shared;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB0_1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	mov.u32 	%r3, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd59, %r3;
+// CHECK-NEXT: 	mov.u32 	%r4, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd58, %r4;
+// CHECK-NEXT: 	mov.u64 	%rd60, 0;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	mov.u32 	%r1, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd48, %r1;
-// CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd47, %r2;
-// CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd31;
-// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd36, %r5;
-// CHECK-NEXT: 	mul.lo.s64 	%rd37, %rd48, %rd36;
-// CHECK-NEXT: 	add.s64 	%rd52, %rd37, %rd47;
-// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd52, 999;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB0_12;
-// CHECK-NEXT: 	ld.param.f64 	%fd1, [task_0_param_0+64];
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd1, 3;
-// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd38, %r6;
-// CHECK-NEXT: 	mul.lo.s64 	%rd13, %rd48, %rd38;
-// CHECK-NEXT: 	shl.b64 	%rd51, %rd52, 3;
-// CHECK-NEXT: 	shl.b64 	%rd15, %rd13, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_10:
-// CHECK-NEXT: 	add.s64 	%rd39, %rd2, %rd51;
-// CHECK-NEXT: 	atom.global.add.f64 	%fd3, [%rd39], %fd1;
-// CHECK-NEXT: $L__BB0_11:
-// CHECK-NEXT: 	add.s64 	%rd52, %rd52, %rd13;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd15;
-// CHECK-NEXT: 	setp.lt.u64 	%p9, %rd52, 1000;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_8;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	setp.lt.u64 	%p7, %rd51, %rd11;
-// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_9;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
-// CHECK-NEXT: $L__BB0_9:
-// CHECK-NEXT: 	add.s64 	%rd41, %rd46, %rd51;
-// CHECK-NEXT: 	atom.shared.add.f64 	%fd4, [%rd41], %fd1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
-// CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd58, %r1;
+// CHECK-NEXT: 	mov.u32 	%r2, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd59, %r2;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd58;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_4;
+// CHECK-NEXT: 	shl.b64 	%rd40, %rd58, 3;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd57, %rd40;
+// CHECK-NEXT: 	shl.b64 	%rd8, %rd59, 3;
+// CHECK-NEXT: 	mov.u64 	%rd42, -9223372036854775808;
+// CHECK-NEXT: 	mov.u64 	%rd62, %rd58;
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	st.shared.u64 	[%rd61], %rd42;
+// CHECK-NEXT: 	add.s64 	%rd62, %rd62, %rd59;
+// CHECK-NEXT: 	add.s64 	%rd61, %rd61, %rd8;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd62, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_3;
+// CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p10, %rd1, %rd47;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_18;
-// CHECK-NEXT: 	shl.b64 	%rd53, %rd47, 3;
-// CHECK-NEXT: 	shl.b64 	%rd25, %rd48, 3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	add.s64 	%rd47, %rd47, %rd48;
-// CHECK-NEXT: 	add.s64 	%rd53, %rd53, %rd25;
-// CHECK-NEXT: 	setp.lt.s64 	%p12, %rd47, %rd1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_15;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	add.s64 	%rd43, %rd46, %rd53;
-// CHECK-NEXT: 	ld.shared.f64 	%fd2, [%rd43];
-// CHECK-NEXT: 	mov.b64 	%rd44, %fd2;
-// CHECK-NEXT: 	setp.eq.s64 	%p11, %rd44, -9223372036854775808;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd28, %rd2, %rd53;
-// CHECK-NEXT: 	atom.global.add.f64 	%fd5, [%rd28], %fd2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
+// CHECK-NEXT: 	mov.u64 	%rd60, 1000;
+// CHECK-NEXT: $L__BB0_6:
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd38;
+// CHECK-NEXT: 	ld.param.f64 	%fd1, [task_0_param_0+64];
+// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd45, %r5;
+// CHECK-NEXT: 	mul.lo.s64 	%rd46, %rd59, %rd45;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd46, %rd58;
+// CHECK-NEXT: 	mov.u32 	%r6, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd47, %r6;
+// CHECK-NEXT: 	mul.lo.s64 	%rd14, %rd59, %rd47;
+// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd66, %rd60;
+// CHECK-NEXT: 	shl.b64 	%rd55, %rd66, 3;
+// CHECK-NEXT: 	shl.b64 	%rd56, %rd14, 3;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB0_10;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd1, 3;
+// CHECK-NEXT: 	mov.u64 	%rd63, %rd55;
+// CHECK-NEXT: 	mov.u64 	%rd64, %rd66;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
+// CHECK-NEXT: $L__BB0_20:
+// CHECK-NEXT: 	add.s64 	%rd48, %rd2, %rd63;
+// CHECK-NEXT: 	atom.global.add.f64 	%fd3, [%rd48], %fd1;
+// CHECK-NEXT: $L__BB0_21:
+// CHECK-NEXT: 	add.s64 	%rd64, %rd64, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd63, %rd63, %rd56;
+// CHECK-NEXT: 	setp.lt.u64 	%p8, %rd64, %rd60;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd63, %rd12;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB0_20;
+// CHECK-NEXT: 	add.s64 	%rd50, %rd57, %rd63;
+// CHECK-NEXT: 	atom.shared.add.f64 	%fd4, [%rd50], %fd1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: $L__BB0_10:
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd66, 999;
+// CHECK-NEXT: 	not.pred 	%p10, %p1;
+// CHECK-NEXT: 	or.pred  	%p11, %p10, %p9;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_13;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd2, %rd55;
+// CHECK-NEXT: $L__BB0_12:
+// CHECK-NEXT: 	atom.global.add.f64 	%fd5, [%rd65], %fd1;
+// CHECK-NEXT: 	add.s64 	%rd66, %rd66, %rd14;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd65, %rd56;
+// CHECK-NEXT: 	setp.lt.u64 	%p12, %rd66, 1000;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_12;
+// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_19;
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p13, %rd1, %rd58;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB0_19;
+// CHECK-NEXT: 	shl.b64 	%rd67, %rd58, 3;
+// CHECK-NEXT: 	shl.b64 	%rd32, %rd59, 3;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_16;
 // CHECK-NEXT: $L__BB0_18:
+// CHECK-NEXT: 	add.s64 	%rd58, %rd58, %rd59;
+// CHECK-NEXT: 	add.s64 	%rd67, %rd67, %rd32;
+// CHECK-NEXT: 	setp.lt.s64 	%p15, %rd58, %rd1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB0_16;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_19;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd53, %rd57, %rd67;
+// CHECK-NEXT: 	ld.shared.f64 	%fd2, [%rd53];
+// CHECK-NEXT: 	mov.b64 	%rd54, %fd2;
+// CHECK-NEXT: 	setp.eq.s64 	%p14, %rd54, -9223372036854775808;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB0_18;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd67;
+// CHECK-NEXT: 	atom.global.add.f64 	%fd6, [%rd35], %fd2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
+// CHECK-NEXT: $L__BB0_19:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 // CHECK-NEXT: 	// .globl	task_1

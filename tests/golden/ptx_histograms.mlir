@@ -34,170 +34,188 @@ kiln.kernel @sums storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[72]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<21>;
-// CHECK-NEXT: 	.reg .b32 	%r<18>;
-// CHECK-NEXT: 	.reg .f32 	%f<13>;
-// CHECK-NEXT: 	.reg .b64 	%rd<90>;
+// CHECK-NEXT: 	.reg .pred 	%p<26>;
+// CHECK-NEXT: 	.reg .b32 	%r<19>;
+// CHECK-NEXT: 	.reg .f32 	%f<14>;
+// CHECK-NEXT: 	.reg .b64 	%rd<103>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[1024];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+64];
-// CHECK-NEXT: 	ld.param.u64 	%rd47, [task_0_param_0+48];
+// CHECK-NEXT: 	ld.param.u64 	%rd53, [task_0_param_0+48];
 // CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+56];
 // CHECK-NEXT: 	max.s64 	%rd5, %rd1, 0;
 // CHECK-NEXT: 	setp.gt.s64 	%p1, %rd1, 16383;
-// CHECK-NEXT: 	mov.u32 	%r16, %ntid.x;
-// CHECK-NEXT: 	mov.u64 	%rd79, shared;
-// CHECK-NEXT: 	mov.u32 	%r17, %tid.x;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_6;
+// CHECK-NEXT: 	mov.u32 	%r17, %ntid.x;
+// CHECK-NEXT: 	mov.u64 	%rd90, shared;
+// CHECK-NEXT: 	mov.u32 	%r18, %tid.x;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_3;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	cvt.u64.u32 	%rd80, %r17;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd81, %r16;
-// CHECK-NEXT: 	setp.gt.u32 	%p2, %r17, 255;
-// CHECK-NEXT: 	@%p2 bra 	$L__BB0_9;
-// CHECK-NEXT: 	shl.b64 	%rd48, %rd80, 2;
-// CHECK-NEXT: 	add.s64 	%rd82, %rd79, %rd48;
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd81, 2;
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	cvt.u64.u32 	%rd91, %r18;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd92, %r17;
+// CHECK-NEXT: 	setp.gt.u32 	%p2, %r18, 255;
+// CHECK-NEXT: 	@%p2 bra 	$L__BB0_6;
+// CHECK-NEXT: 	shl.b64 	%rd54, %rd91, 2;
+// CHECK-NEXT: 	add.s64 	%rd93, %rd90, %rd54;
+// CHECK-NEXT: 	shl.b64 	%rd11, %rd92, 2;
 // CHECK-NEXT: 	mov.b32 	%r9, -2147483648;
-// CHECK-NEXT: 	mov.u64 	%rd83, %rd80;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	st.shared.u32 	[%rd82], %r9;
-// CHECK-NEXT: 	add.s64 	%rd83, %rd83, %rd81;
-// CHECK-NEXT: 	add.s64 	%rd82, %rd82, %rd11;
-// CHECK-NEXT: 	setp.lt.u64 	%p3, %rd83, 256;
-// CHECK-NEXT: 	@%p3 bra 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_9:
+// CHECK-NEXT: 	mov.u64 	%rd94, %rd91;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	st.shared.u32 	[%rd93], %r9;
+// CHECK-NEXT: 	add.s64 	%rd94, %rd94, %rd92;
+// CHECK-NEXT: 	add.s64 	%rd93, %rd93, %rd11;
+// CHECK-NEXT: 	setp.lt.u64 	%p3, %rd94, 256;
+// CHECK-NEXT: 	@%p3 bra 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_6:
 // CHECK-NEXT: 	bar.sync 	0;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	cvt.u64.u32 	%rd81, %r16;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd80, %r17;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd92, %r17;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd91, %r18;
 // CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd47;
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd53;
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd3;
 // CHECK-NEXT: 	mov.u32 	%r10, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd50, %r10;
-// CHECK-NEXT: 	mul.lo.s64 	%rd51, %rd81, %rd50;
-// CHECK-NEXT: 	add.s64 	%rd87, %rd51, %rd80;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd56, %r10;
+// CHECK-NEXT: 	mul.lo.s64 	%rd57, %rd92, %rd56;
+// CHECK-NEXT: 	add.s64 	%rd100, %rd57, %rd91;
 // CHECK-NEXT: 	mov.u32 	%r11, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd52, %r11;
-// CHECK-NEXT: 	mul.lo.s64 	%rd15, %rd81, %rd52;
-// CHECK-NEXT: 	and.b64  	%rd53, %rd3, 15;
-// CHECK-NEXT: 	setp.eq.s64 	%p5, %rd53, 0;
-// CHECK-NEXT: 	shr.u64 	%rd54, %rd5, 2;
-// CHECK-NEXT: 	selp.b64 	%rd55, %rd54, 0, %p5;
-// CHECK-NEXT: 	selp.b64 	%rd16, %rd55, 0, %p1;
-// CHECK-NEXT: 	shl.b64 	%rd17, %rd16, 2;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd59, %r11;
+// CHECK-NEXT: 	mul.lo.s64 	%rd15, %rd92, %rd59;
+// CHECK-NEXT: 	and.b64  	%rd60, %rd3, 15;
+// CHECK-NEXT: 	setp.eq.s64 	%p5, %rd60, 0;
+// CHECK-NEXT: 	shr.u64 	%rd61, %rd5, 2;
+// CHECK-NEXT: 	selp.b64 	%rd62, %rd61, 0, %p5;
+// CHECK-NEXT: 	shl.b64 	%rd17, %rd62, 2;
 // CHECK-NEXT: 	sub.s64 	%rd18, %rd5, %rd17;
-// CHECK-NEXT: 	setp.ge.u64 	%p6, %rd87, %rd16;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB0_10;
-// CHECK-NEXT: 	shl.b64 	%rd56, %rd87, 4;
-// CHECK-NEXT: 	add.s64 	%rd57, %rd56, %rd4;
-// CHECK-NEXT: 	add.s64 	%rd84, %rd57, 8;
+// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd62, %rd100;
+// CHECK-NEXT: 	and.pred  	%p7, %p1, %p6;
+// CHECK-NEXT: 	@!%p7 bra 	$L__BB0_21;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_7;
+// CHECK-NEXT: $L__BB0_7:
+// CHECK-NEXT: 	shl.b64 	%rd63, %rd100, 4;
+// CHECK-NEXT: 	add.s64 	%rd64, %rd63, %rd4;
+// CHECK-NEXT: 	add.s64 	%rd95, %rd64, 8;
 // CHECK-NEXT: 	shl.b64 	%rd20, %rd15, 4;
-// CHECK-NEXT: 	mov.u64 	%rd85, %rd87;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_4;
-// CHECK-NEXT: $L__BB0_23:
-// CHECK-NEXT: 	add.s64 	%rd67, %rd2, %rd32;
-// CHECK-NEXT: 	atom.global.add.f32 	%f8, [%rd67], 0f3F800000;
-// CHECK-NEXT: $L__BB0_24:
-// CHECK-NEXT: 	add.s64 	%rd85, %rd85, %rd15;
-// CHECK-NEXT: 	add.s64 	%rd84, %rd84, %rd20;
-// CHECK-NEXT: 	setp.lt.u64 	%p11, %rd85, %rd16;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	ld.global.v4.u32 	{%r12, %r4, %r5, %r6}, [%rd84+-8];
-// CHECK-NEXT: 	mul.wide.s32 	%rd29, %r12, 4;
-// CHECK-NEXT: 	setp.gt.u64 	%p7, %rd29, 1023;
-// CHECK-NEXT: 	@%p7 bra 	$L__BB0_14;
-// CHECK-NEXT: 	add.s64 	%rd60, %rd79, %rd29;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f3, [%rd60], 0f3F800000;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_14:
-// CHECK-NEXT: 	add.s64 	%rd58, %rd2, %rd29;
-// CHECK-NEXT: 	atom.global.add.f32 	%f2, [%rd58], 0f3F800000;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	mul.wide.s32 	%rd30, %r4, 4;
-// CHECK-NEXT: 	setp.gt.u64 	%p8, %rd30, 1023;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd63, %rd79, %rd30;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f5, [%rd63], 0f3F800000;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_18;
-// CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	add.s64 	%rd61, %rd2, %rd30;
-// CHECK-NEXT: 	atom.global.add.f32 	%f4, [%rd61], 0f3F800000;
-// CHECK-NEXT: $L__BB0_18:
-// CHECK-NEXT: 	mul.wide.s32 	%rd31, %r5, 4;
-// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd31, 1023;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_20;
-// CHECK-NEXT: 	add.s64 	%rd66, %rd79, %rd31;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f7, [%rd66], 0f3F800000;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: 	mov.u64 	%rd96, %rd100;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
+// CHECK-NEXT: $L__BB0_19:
+// CHECK-NEXT: 	add.s64 	%rd74, %rd2, %rd32;
+// CHECK-NEXT: 	atom.global.add.f32 	%f8, [%rd74], 0f3F800000;
 // CHECK-NEXT: $L__BB0_20:
-// CHECK-NEXT: 	add.s64 	%rd64, %rd2, %rd31;
-// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd64], 0f3F800000;
-// CHECK-NEXT: $L__BB0_21:
-// CHECK-NEXT: 	mul.wide.s32 	%rd32, %r6, 4;
-// CHECK-NEXT: 	setp.gt.u64 	%p10, %rd32, 1023;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_23;
-// CHECK-NEXT: 	add.s64 	%rd69, %rd79, %rd32;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f9, [%rd69], 0f3F800000;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_24;
+// CHECK-NEXT: 	add.s64 	%rd96, %rd96, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd95, %rd95, %rd20;
+// CHECK-NEXT: 	setp.gt.u64 	%p12, %rd62, %rd96;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_21;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	ld.global.v4.u32 	{%r12, %r4, %r5, %r6}, [%rd95+-8];
+// CHECK-NEXT: 	mul.wide.s32 	%rd29, %r12, 4;
+// CHECK-NEXT: 	setp.gt.u64 	%p8, %rd29, 1023;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB0_10;
+// CHECK-NEXT: 	add.s64 	%rd67, %rd90, %rd29;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f3, [%rd67], 0f3F800000;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
 // CHECK-NEXT: $L__BB0_10:
-// CHECK-NEXT: 	setp.ge.s64 	%p12, %rd87, %rd18;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_27;
-// CHECK-NEXT: 	add.s64 	%rd70, %rd87, %rd17;
-// CHECK-NEXT: 	shl.b64 	%rd71, %rd70, 2;
-// CHECK-NEXT: 	add.s64 	%rd86, %rd4, %rd71;
-// CHECK-NEXT: 	shl.b64 	%rd26, %rd15, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_25:
-// CHECK-NEXT: 	add.s64 	%rd72, %rd2, %rd37;
-// CHECK-NEXT: 	atom.global.add.f32 	%f10, [%rd72], 0f3F800000;
-// CHECK-NEXT: $L__BB0_26:
-// CHECK-NEXT: 	add.s64 	%rd87, %rd87, %rd15;
-// CHECK-NEXT: 	add.s64 	%rd86, %rd86, %rd26;
-// CHECK-NEXT: 	setp.lt.s64 	%p16, %rd87, %rd18;
-// CHECK-NEXT: 	@%p16 bra 	$L__BB0_12;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_27;
-// CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	ld.global.u32 	%r13, [%rd86];
-// CHECK-NEXT: 	mul.wide.s32 	%rd37, %r13, 4;
-// CHECK-NEXT: 	setp.lt.u64 	%p14, %rd37, 1024;
-// CHECK-NEXT: 	and.pred  	%p15, %p1, %p14;
-// CHECK-NEXT: 	@%p15 bra 	$L__BB0_13;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_25;
+// CHECK-NEXT: 	add.s64 	%rd65, %rd2, %rd29;
+// CHECK-NEXT: 	atom.global.add.f32 	%f2, [%rd65], 0f3F800000;
+// CHECK-NEXT: $L__BB0_11:
+// CHECK-NEXT: 	mul.wide.s32 	%rd30, %r4, 4;
+// CHECK-NEXT: 	setp.gt.u64 	%p9, %rd30, 1023;
+// CHECK-NEXT: 	@%p9 bra 	$L__BB0_13;
+// CHECK-NEXT: 	add.s64 	%rd70, %rd90, %rd30;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f5, [%rd70], 0f3F800000;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_14;
 // CHECK-NEXT: $L__BB0_13:
-// CHECK-NEXT: 	add.s64 	%rd74, %rd79, %rd37;
-// CHECK-NEXT: 	atom.shared.add.f32 	%f11, [%rd74], 0f3F800000;
+// CHECK-NEXT: 	add.s64 	%rd68, %rd2, %rd30;
+// CHECK-NEXT: 	atom.global.add.f32 	%f4, [%rd68], 0f3F800000;
+// CHECK-NEXT: $L__BB0_14:
+// CHECK-NEXT: 	mul.wide.s32 	%rd31, %r5, 4;
+// CHECK-NEXT: 	setp.gt.u64 	%p10, %rd31, 1023;
+// CHECK-NEXT: 	@%p10 bra 	$L__BB0_16;
+// CHECK-NEXT: 	add.s64 	%rd73, %rd90, %rd31;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f7, [%rd73], 0f3F800000;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd71, %rd2, %rd31;
+// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd71], 0f3F800000;
+// CHECK-NEXT: $L__BB0_17:
+// CHECK-NEXT: 	mul.wide.s32 	%rd32, %r6, 4;
+// CHECK-NEXT: 	setp.gt.u64 	%p11, %rd32, 1023;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_19;
+// CHECK-NEXT: 	add.s64 	%rd76, %rd90, %rd32;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f9, [%rd76], 0f3F800000;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_20;
+// CHECK-NEXT: $L__BB0_21:
+// CHECK-NEXT: 	setp.gt.s64 	%p14, %rd18, %rd100;
+// CHECK-NEXT: 	and.pred  	%p15, %p1, %p14;
+// CHECK-NEXT: 	shl.b64 	%rd87, %rd15, 2;
+// CHECK-NEXT: 	@!%p15 bra 	$L__BB0_22;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_25;
+// CHECK-NEXT: $L__BB0_25:
+// CHECK-NEXT: 	add.s64 	%rd77, %rd100, %rd17;
+// CHECK-NEXT: 	shl.b64 	%rd78, %rd77, 2;
+// CHECK-NEXT: 	add.s64 	%rd97, %rd4, %rd78;
+// CHECK-NEXT: 	mov.u64 	%rd98, %rd100;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_26;
-// CHECK-NEXT: $L__BB0_27:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_28;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_33;
 // CHECK-NEXT: $L__BB0_28:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.gt.u32 	%p18, %r17, 255;
-// CHECK-NEXT: 	@%p18 bra 	$L__BB0_33;
-// CHECK-NEXT: 	shl.b64 	%rd88, %rd80, 2;
-// CHECK-NEXT: 	shl.b64 	%rd41, %rd81, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_30;
-// CHECK-NEXT: $L__BB0_32:
-// CHECK-NEXT: 	add.s64 	%rd80, %rd80, %rd81;
-// CHECK-NEXT: 	add.s64 	%rd88, %rd88, %rd41;
-// CHECK-NEXT: 	setp.lt.u64 	%p20, %rd80, 256;
+// CHECK-NEXT: 	add.s64 	%rd79, %rd2, %rd39;
+// CHECK-NEXT: 	atom.global.add.f32 	%f10, [%rd79], 0f3F800000;
+// CHECK-NEXT: $L__BB0_29:
+// CHECK-NEXT: 	add.s64 	%rd98, %rd98, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd97, %rd97, %rd87;
+// CHECK-NEXT: 	setp.gt.s64 	%p17, %rd18, %rd98;
+// CHECK-NEXT: 	@%p17 bra 	$L__BB0_26;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_22;
+// CHECK-NEXT: $L__BB0_26:
+// CHECK-NEXT: 	ld.global.u32 	%r13, [%rd97];
+// CHECK-NEXT: 	mul.wide.s32 	%rd39, %r13, 4;
+// CHECK-NEXT: 	setp.gt.u64 	%p16, %rd39, 1023;
+// CHECK-NEXT: 	@%p16 bra 	$L__BB0_28;
+// CHECK-NEXT: 	add.s64 	%rd81, %rd90, %rd39;
+// CHECK-NEXT: 	atom.shared.add.f32 	%f11, [%rd81], 0f3F800000;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_29;
+// CHECK-NEXT: $L__BB0_22:
+// CHECK-NEXT: 	setp.le.s64 	%p19, %rd1, %rd100;
+// CHECK-NEXT: 	or.pred  	%p20, %p1, %p19;
 // CHECK-NEXT: 	@%p20 bra 	$L__BB0_30;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_33;
+// CHECK-NEXT: 	shl.b64 	%rd82, %rd100, 2;
+// CHECK-NEXT: 	add.s64 	%rd99, %rd4, %rd82;
+// CHECK-NEXT: $L__BB0_24:
+// CHECK-NEXT: 	ld.global.u32 	%r14, [%rd99];
+// CHECK-NEXT: 	mul.wide.s32 	%rd83, %r14, 4;
+// CHECK-NEXT: 	add.s64 	%rd84, %rd2, %rd83;
+// CHECK-NEXT: 	atom.global.add.f32 	%f12, [%rd84], 0f3F800000;
+// CHECK-NEXT: 	add.s64 	%rd100, %rd100, %rd15;
+// CHECK-NEXT: 	add.s64 	%rd99, %rd99, %rd87;
+// CHECK-NEXT: 	setp.gt.s64 	%p21, %rd1, %rd100;
+// CHECK-NEXT: 	@%p21 bra 	$L__BB0_24;
 // CHECK-NEXT: $L__BB0_30:
-// CHECK-NEXT: 	add.s64 	%rd76, %rd79, %rd88;
-// CHECK-NEXT: 	ld.shared.f32 	%f1, [%rd76];
-// CHECK-NEXT: 	mov.b32 	%r14, %f1;
-// CHECK-NEXT: 	setp.eq.s32 	%p19, %r14, -2147483648;
-// CHECK-NEXT: 	@%p19 bra 	$L__BB0_32;
-// CHECK-NEXT: 	add.s64 	%rd44, %rd2, %rd88;
-// CHECK-NEXT: 	atom.global.add.f32 	%f12, [%rd44], %f1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_32;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_31;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_36;
+// CHECK-NEXT: $L__BB0_31:
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.gt.u32 	%p23, %r18, 255;
+// CHECK-NEXT: 	@%p23 bra 	$L__BB0_36;
+// CHECK-NEXT: 	shl.b64 	%rd101, %rd91, 2;
+// CHECK-NEXT: 	shl.b64 	%rd47, %rd92, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_33;
+// CHECK-NEXT: $L__BB0_35:
+// CHECK-NEXT: 	add.s64 	%rd91, %rd91, %rd92;
+// CHECK-NEXT: 	add.s64 	%rd101, %rd101, %rd47;
+// CHECK-NEXT: 	setp.lt.u64 	%p25, %rd91, 256;
+// CHECK-NEXT: 	@%p25 bra 	$L__BB0_33;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_36;
 // CHECK-NEXT: $L__BB0_33:
+// CHECK-NEXT: 	add.s64 	%rd86, %rd90, %rd101;
+// CHECK-NEXT: 	ld.shared.f32 	%f1, [%rd86];
+// CHECK-NEXT: 	mov.b32 	%r15, %f1;
+// CHECK-NEXT: 	setp.eq.s32 	%p24, %r15, -2147483648;
+// CHECK-NEXT: 	@%p24 bra 	$L__BB0_35;
+// CHECK-NEXT: 	add.s64 	%rd50, %rd2, %rd101;
+// CHECK-NEXT: 	atom.global.add.f32 	%f13, [%rd50], %f1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_35;
+// CHECK-NEXT: $L__BB0_36:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 
@@ -396,191 +414,220 @@ kiln.kernel @reads storages [
 // CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[80]
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<26>;
-// CHECK-NEXT: 	.reg .b32 	%r<27>;
-// CHECK-NEXT: 	.reg .b64 	%rd<93>;
+// CHECK-NEXT: 	.reg .pred 	%p<30>;
+// CHECK-NEXT: 	.reg .b32 	%r<29>;
+// CHECK-NEXT: 	.reg .b64 	%rd<107>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 shared[16384];
-// CHECK-NEXT: 	ld.param.s32 	%rd53, [task_0_param_0+56];
+// CHECK-NEXT: 	ld.param.s32 	%rd5, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd1, [task_0_param_0+72];
-// CHECK-NEXT: 	ld.param.u64 	%rd54, [task_0_param_0+64];
+// CHECK-NEXT: 	ld.param.u64 	%rd61, [task_0_param_0+64];
 // CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+48];
-// CHECK-NEXT: 	max.s64 	%rd5, %rd53, 0;
+// CHECK-NEXT: 	max.s64 	%rd6, %rd5, 0;
 // CHECK-NEXT: 	setp.lt.s64 	%p2, %rd1, 4097;
-// CHECK-NEXT: 	shl.b64 	%rd55, %rd1, 6;
-// CHECK-NEXT: 	setp.ge.s64 	%p3, %rd5, %rd55;
+// CHECK-NEXT: 	shl.b64 	%rd62, %rd1, 6;
+// CHECK-NEXT: 	setp.ge.s64 	%p3, %rd6, %rd62;
 // CHECK-NEXT: 	and.pred  	%p1, %p2, %p3;
-// CHECK-NEXT: 	mov.u32 	%r25, %tid.x;
-// CHECK-NEXT: 	mov.u32 	%r26, %ntid.x;
-// CHECK-NEXT: 	mov.u64 	%rd82, shared;
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_13;
+// CHECK-NEXT: 	mov.u32 	%r27, %tid.x;
+// CHECK-NEXT: 	mov.u32 	%r28, %ntid.x;
+// CHECK-NEXT: 	mov.u64 	%rd94, shared;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_3;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_1;
-// CHECK-NEXT: $L__BB0_13:
-// CHECK-NEXT: 	cvt.u64.u32 	%rd83, %r25;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd84, %r26;
-// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd83;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB0_16;
-// CHECK-NEXT: 	shl.b64 	%rd56, %rd83, 2;
-// CHECK-NEXT: 	add.s64 	%rd85, %rd82, %rd56;
-// CHECK-NEXT: 	shl.b64 	%rd11, %rd84, 2;
-// CHECK-NEXT: 	mov.b32 	%r11, 0;
-// CHECK-NEXT: 	mov.u64 	%rd86, %rd83;
-// CHECK-NEXT: $L__BB0_15:
-// CHECK-NEXT: 	st.shared.u32 	[%rd85], %r11;
-// CHECK-NEXT: 	add.s64 	%rd86, %rd86, %rd84;
-// CHECK-NEXT: 	add.s64 	%rd85, %rd85, %rd11;
-// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd86, %rd1;
-// CHECK-NEXT: 	@%p5 bra 	$L__BB0_15;
-// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	cvt.u64.u32 	%rd95, %r27;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd96, %r28;
+// CHECK-NEXT: 	setp.le.s64 	%p4, %rd1, %rd95;
+// CHECK-NEXT: 	@%p4 bra 	$L__BB0_6;
+// CHECK-NEXT: 	shl.b64 	%rd63, %rd95, 2;
+// CHECK-NEXT: 	add.s64 	%rd97, %rd94, %rd63;
+// CHECK-NEXT: 	shl.b64 	%rd12, %rd96, 2;
+// CHECK-NEXT: 	mov.b32 	%r12, 0;
+// CHECK-NEXT: 	mov.u64 	%rd98, %rd95;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	st.shared.u32 	[%rd97], %r12;
+// CHECK-NEXT: 	add.s64 	%rd98, %rd98, %rd96;
+// CHECK-NEXT: 	add.s64 	%rd97, %rd97, %rd12;
+// CHECK-NEXT: 	setp.lt.s64 	%p5, %rd98, %rd1;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_6:
 // CHECK-NEXT: 	bar.sync 	0;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_1:
-// CHECK-NEXT: 	cvt.u64.u32 	%rd84, %r26;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd83, %r25;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd96, %r28;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd95, %r27;
 // CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd54;
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd2, %rd61;
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd3;
-// CHECK-NEXT: 	shl.b64 	%rd14, %rd1, 2;
-// CHECK-NEXT: 	mov.u32 	%r12, %ctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd58, %r12;
-// CHECK-NEXT: 	mul.lo.s64 	%rd59, %rd84, %rd58;
-// CHECK-NEXT: 	add.s64 	%rd41, %rd59, %rd83;
-// CHECK-NEXT: 	mov.u32 	%r13, %nctaid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd60, %r13;
-// CHECK-NEXT: 	mul.lo.s64 	%rd16, %rd84, %rd60;
-// CHECK-NEXT: 	and.b64  	%rd61, %rd3, 15;
-// CHECK-NEXT: 	setp.eq.s64 	%p6, %rd61, 0;
-// CHECK-NEXT: 	shr.u64 	%rd62, %rd5, 2;
-// CHECK-NEXT: 	selp.b64 	%rd63, %rd62, 0, %p6;
-// CHECK-NEXT: 	selp.b64 	%rd17, %rd63, 0, %p1;
-// CHECK-NEXT: 	shl.b64 	%rd18, %rd17, 2;
-// CHECK-NEXT: 	sub.s64 	%rd19, %rd5, %rd18;
-// CHECK-NEXT: 	setp.ge.u64 	%p7, %rd41, %rd17;
-// CHECK-NEXT: 	@%p7 bra 	$L__BB0_9;
-// CHECK-NEXT: 	shl.b64 	%rd64, %rd41, 4;
-// CHECK-NEXT: 	add.s64 	%rd65, %rd64, %rd4;
-// CHECK-NEXT: 	add.s64 	%rd87, %rd65, 8;
-// CHECK-NEXT: 	shl.b64 	%rd21, %rd16, 4;
-// CHECK-NEXT: 	mov.u64 	%rd88, %rd41;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_4;
-// CHECK-NEXT: $L__BB0_35:
-// CHECK-NEXT: 	add.s64 	%rd37, %rd2, %rd36;
-// CHECK-NEXT: 	atom.global.add.u32 	%r20, [%rd37], %r4;
-// CHECK-NEXT: $L__BB0_8:
-// CHECK-NEXT: 	add.s64 	%rd88, %rd88, %rd16;
-// CHECK-NEXT: 	add.s64 	%rd87, %rd87, %rd21;
-// CHECK-NEXT: 	setp.lt.u64 	%p16, %rd88, %rd17;
-// CHECK-NEXT: 	@%p16 bra 	$L__BB0_4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_9;
-// CHECK-NEXT: $L__BB0_4:
-// CHECK-NEXT: 	ld.global.v4.u32 	{%r1, %r2, %r3, %r4}, [%rd87+-8];
-// CHECK-NEXT: 	setp.gt.s32 	%p8, %r1, 1;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB0_24;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
-// CHECK-NEXT: $L__BB0_24:
-// CHECK-NEXT: 	mul.wide.s32 	%rd30, %r1, 4;
-// CHECK-NEXT: 	setp.ge.u64 	%p9, %rd30, %rd14;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB0_26;
-// CHECK-NEXT: 	add.s64 	%rd67, %rd82, %rd30;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r15, [%rd67], %r1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
-// CHECK-NEXT: $L__BB0_26:
-// CHECK-NEXT: 	add.s64 	%rd31, %rd2, %rd30;
-// CHECK-NEXT: 	atom.global.add.u32 	%r14, [%rd31], %r1;
-// CHECK-NEXT: $L__BB0_5:
-// CHECK-NEXT: 	setp.gt.s32 	%p10, %r2, 1;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB0_27;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_27:
-// CHECK-NEXT: 	mul.wide.s32 	%rd32, %r2, 4;
-// CHECK-NEXT: 	setp.ge.u64 	%p11, %rd32, %rd14;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB0_29;
-// CHECK-NEXT: 	add.s64 	%rd69, %rd82, %rd32;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r17, [%rd69], %r2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
-// CHECK-NEXT: $L__BB0_29:
-// CHECK-NEXT: 	add.s64 	%rd33, %rd2, %rd32;
-// CHECK-NEXT: 	atom.global.add.u32 	%r16, [%rd33], %r2;
-// CHECK-NEXT: $L__BB0_6:
-// CHECK-NEXT: 	setp.gt.s32 	%p12, %r3, 1;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB0_30;
+// CHECK-NEXT: 	shl.b64 	%rd15, %rd1, 2;
+// CHECK-NEXT: 	mov.u32 	%r13, %ctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd65, %r13;
+// CHECK-NEXT: 	mul.lo.s64 	%rd66, %rd96, %rd65;
+// CHECK-NEXT: 	add.s64 	%rd50, %rd66, %rd95;
+// CHECK-NEXT: 	mov.u32 	%r14, %nctaid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd68, %r14;
+// CHECK-NEXT: 	mul.lo.s64 	%rd17, %rd96, %rd68;
+// CHECK-NEXT: 	and.b64  	%rd69, %rd3, 15;
+// CHECK-NEXT: 	setp.eq.s64 	%p6, %rd69, 0;
+// CHECK-NEXT: 	shr.u64 	%rd70, %rd6, 2;
+// CHECK-NEXT: 	selp.b64 	%rd71, %rd70, 0, %p6;
+// CHECK-NEXT: 	shl.b64 	%rd19, %rd71, 2;
+// CHECK-NEXT: 	sub.s64 	%rd20, %rd6, %rd19;
+// CHECK-NEXT: 	setp.gt.u64 	%p7, %rd71, %rd50;
+// CHECK-NEXT: 	and.pred  	%p8, %p1, %p7;
+// CHECK-NEXT: 	@!%p8 bra 	$L__BB0_13;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_7;
-// CHECK-NEXT: $L__BB0_30:
-// CHECK-NEXT: 	mul.wide.s32 	%rd34, %r3, 4;
-// CHECK-NEXT: 	setp.ge.u64 	%p13, %rd34, %rd14;
-// CHECK-NEXT: 	@%p13 bra 	$L__BB0_32;
-// CHECK-NEXT: 	add.s64 	%rd71, %rd82, %rd34;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r19, [%rd71], %r3;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_7;
-// CHECK-NEXT: $L__BB0_32:
-// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd34;
-// CHECK-NEXT: 	atom.global.add.u32 	%r18, [%rd35], %r3;
 // CHECK-NEXT: $L__BB0_7:
-// CHECK-NEXT: 	setp.gt.s32 	%p14, %r4, 1;
-// CHECK-NEXT: 	@%p14 bra 	$L__BB0_33;
+// CHECK-NEXT: 	shl.b64 	%rd72, %rd50, 4;
+// CHECK-NEXT: 	add.s64 	%rd73, %rd72, %rd4;
+// CHECK-NEXT: 	add.s64 	%rd99, %rd73, 8;
+// CHECK-NEXT: 	shl.b64 	%rd22, %rd17, 4;
+// CHECK-NEXT: 	mov.u64 	%rd100, %rd50;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_33:
-// CHECK-NEXT: 	mul.wide.s32 	%rd36, %r4, 4;
-// CHECK-NEXT: 	setp.ge.u64 	%p15, %rd36, %rd14;
-// CHECK-NEXT: 	@%p15 bra 	$L__BB0_35;
-// CHECK-NEXT: 	add.s64 	%rd73, %rd82, %rd36;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r21, [%rd73], %r4;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_8;
-// CHECK-NEXT: $L__BB0_9:
-// CHECK-NEXT: 	setp.ge.s64 	%p17, %rd41, %rd19;
-// CHECK-NEXT: 	@%p17 bra 	$L__BB0_17;
-// CHECK-NEXT: 	add.s64 	%rd74, %rd41, %rd18;
-// CHECK-NEXT: 	shl.b64 	%rd75, %rd74, 2;
-// CHECK-NEXT: 	add.s64 	%rd40, %rd4, %rd75;
-// CHECK-NEXT: 	shl.b64 	%rd27, %rd16, 2;
-// CHECK-NEXT: 	not.pred 	%p20, %p1;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
-// CHECK-NEXT: $L__BB0_38:
-// CHECK-NEXT: 	add.s64 	%rd43, %rd2, %rd42;
-// CHECK-NEXT: 	atom.global.add.u32 	%r22, [%rd43], %r5;
+// CHECK-NEXT: $L__BB0_25:
+// CHECK-NEXT: 	add.s64 	%rd38, %rd2, %rd37;
+// CHECK-NEXT: 	atom.global.add.u32 	%r21, [%rd38], %r4;
 // CHECK-NEXT: $L__BB0_12:
-// CHECK-NEXT: 	add.s64 	%rd41, %rd41, %rd16;
-// CHECK-NEXT: 	add.s64 	%rd40, %rd40, %rd27;
-// CHECK-NEXT: 	setp.lt.s64 	%p22, %rd41, %rd19;
-// CHECK-NEXT: 	@%p22 bra 	$L__BB0_11;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_17;
-// CHECK-NEXT: $L__BB0_11:
-// CHECK-NEXT: 	ld.global.u32 	%r5, [%rd40];
-// CHECK-NEXT: 	setp.gt.s32 	%p18, %r5, 1;
-// CHECK-NEXT: 	@%p18 bra 	$L__BB0_36;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
-// CHECK-NEXT: $L__BB0_36:
-// CHECK-NEXT: 	mul.wide.s32 	%rd42, %r5, 4;
-// CHECK-NEXT: 	setp.ge.u64 	%p19, %rd42, %rd14;
-// CHECK-NEXT: 	or.pred  	%p21, %p20, %p19;
-// CHECK-NEXT: 	@%p21 bra 	$L__BB0_38;
-// CHECK-NEXT: 	add.s64 	%rd77, %rd82, %rd42;
-// CHECK-NEXT: 	atom.shared.add.u32 	%r23, [%rd77], %r5;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
+// CHECK-NEXT: 	add.s64 	%rd100, %rd100, %rd17;
+// CHECK-NEXT: 	add.s64 	%rd99, %rd99, %rd22;
+// CHECK-NEXT: 	setp.gt.u64 	%p17, %rd71, %rd100;
+// CHECK-NEXT: 	@%p17 bra 	$L__BB0_8;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_13;
+// CHECK-NEXT: $L__BB0_8:
+// CHECK-NEXT: 	ld.global.v4.u32 	{%r1, %r2, %r3, %r4}, [%rd99+-8];
+// CHECK-NEXT: 	setp.gt.s32 	%p9, %r1, 1;
+// CHECK-NEXT: 	@%p9 bra 	$L__BB0_14;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_9;
+// CHECK-NEXT: $L__BB0_14:
+// CHECK-NEXT: 	mul.wide.s32 	%rd31, %r1, 4;
+// CHECK-NEXT: 	setp.ge.u64 	%p10, %rd31, %rd15;
+// CHECK-NEXT: 	@%p10 bra 	$L__BB0_16;
+// CHECK-NEXT: 	add.s64 	%rd75, %rd94, %rd31;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r16, [%rd75], %r1;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_9;
+// CHECK-NEXT: $L__BB0_16:
+// CHECK-NEXT: 	add.s64 	%rd32, %rd2, %rd31;
+// CHECK-NEXT: 	atom.global.add.u32 	%r15, [%rd32], %r1;
+// CHECK-NEXT: $L__BB0_9:
+// CHECK-NEXT: 	setp.gt.s32 	%p11, %r2, 1;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB0_17;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
 // CHECK-NEXT: $L__BB0_17:
-// CHECK-NEXT: 	@%p1 bra 	$L__BB0_18;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_23;
-// CHECK-NEXT: $L__BB0_18:
-// CHECK-NEXT: 	bar.sync 	0;
-// CHECK-NEXT: 	setp.le.s64 	%p23, %rd1, %rd83;
-// CHECK-NEXT: 	@%p23 bra 	$L__BB0_23;
-// CHECK-NEXT: 	shl.b64 	%rd91, %rd83, 2;
-// CHECK-NEXT: 	shl.b64 	%rd47, %rd84, 2;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_20;
-// CHECK-NEXT: $L__BB0_22:
-// CHECK-NEXT: 	add.s64 	%rd83, %rd83, %rd84;
-// CHECK-NEXT: 	add.s64 	%rd91, %rd91, %rd47;
-// CHECK-NEXT: 	setp.lt.s64 	%p25, %rd83, %rd1;
-// CHECK-NEXT: 	@%p25 bra 	$L__BB0_20;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_23;
+// CHECK-NEXT: 	mul.wide.s32 	%rd33, %r2, 4;
+// CHECK-NEXT: 	setp.ge.u64 	%p12, %rd33, %rd15;
+// CHECK-NEXT: 	@%p12 bra 	$L__BB0_19;
+// CHECK-NEXT: 	add.s64 	%rd77, %rd94, %rd33;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r18, [%rd77], %r2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_10;
+// CHECK-NEXT: $L__BB0_19:
+// CHECK-NEXT: 	add.s64 	%rd34, %rd2, %rd33;
+// CHECK-NEXT: 	atom.global.add.u32 	%r17, [%rd34], %r2;
+// CHECK-NEXT: $L__BB0_10:
+// CHECK-NEXT: 	setp.gt.s32 	%p13, %r3, 1;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB0_20;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
 // CHECK-NEXT: $L__BB0_20:
-// CHECK-NEXT: 	add.s64 	%rd79, %rd82, %rd91;
-// CHECK-NEXT: 	ld.shared.u32 	%r6, [%rd79];
-// CHECK-NEXT: 	setp.eq.s32 	%p24, %r6, 0;
-// CHECK-NEXT: 	@%p24 bra 	$L__BB0_22;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd2, %rd91;
-// CHECK-NEXT: 	atom.global.add.u32 	%r24, [%rd50], %r6;
-// CHECK-NEXT: 	bra.uni 	$L__BB0_22;
+// CHECK-NEXT: 	mul.wide.s32 	%rd35, %r3, 4;
+// CHECK-NEXT: 	setp.ge.u64 	%p14, %rd35, %rd15;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB0_22;
+// CHECK-NEXT: 	add.s64 	%rd79, %rd94, %rd35;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r20, [%rd79], %r3;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_11;
+// CHECK-NEXT: $L__BB0_22:
+// CHECK-NEXT: 	add.s64 	%rd36, %rd2, %rd35;
+// CHECK-NEXT: 	atom.global.add.u32 	%r19, [%rd36], %r3;
+// CHECK-NEXT: $L__BB0_11:
+// CHECK-NEXT: 	setp.gt.s32 	%p15, %r4, 1;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB0_23;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
 // CHECK-NEXT: $L__BB0_23:
+// CHECK-NEXT: 	mul.wide.s32 	%rd37, %r4, 4;
+// CHECK-NEXT: 	setp.ge.u64 	%p16, %rd37, %rd15;
+// CHECK-NEXT: 	@%p16 bra 	$L__BB0_25;
+// CHECK-NEXT: 	add.s64 	%rd81, %rd94, %rd37;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r22, [%rd81], %r4;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_12;
+// CHECK-NEXT: $L__BB0_13:
+// CHECK-NEXT: 	setp.gt.s64 	%p18, %rd20, %rd50;
+// CHECK-NEXT: 	and.pred  	%p19, %p1, %p18;
+// CHECK-NEXT: 	shl.b64 	%rd91, %rd17, 2;
+// CHECK-NEXT: 	@!%p19 bra 	$L__BB0_26;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_37;
+// CHECK-NEXT: $L__BB0_37:
+// CHECK-NEXT: 	add.s64 	%rd82, %rd50, %rd19;
+// CHECK-NEXT: 	shl.b64 	%rd83, %rd82, 2;
+// CHECK-NEXT: 	add.s64 	%rd101, %rd4, %rd83;
+// CHECK-NEXT: 	mov.u64 	%rd102, %rd50;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_38;
+// CHECK-NEXT: $L__BB0_42:
+// CHECK-NEXT: 	add.s64 	%rd46, %rd2, %rd45;
+// CHECK-NEXT: 	atom.global.add.u32 	%r23, [%rd46], %r5;
+// CHECK-NEXT: $L__BB0_39:
+// CHECK-NEXT: 	add.s64 	%rd102, %rd102, %rd17;
+// CHECK-NEXT: 	add.s64 	%rd101, %rd101, %rd91;
+// CHECK-NEXT: 	setp.gt.s64 	%p22, %rd20, %rd102;
+// CHECK-NEXT: 	@%p22 bra 	$L__BB0_38;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_26;
+// CHECK-NEXT: $L__BB0_38:
+// CHECK-NEXT: 	ld.global.u32 	%r5, [%rd101];
+// CHECK-NEXT: 	setp.gt.s32 	%p20, %r5, 1;
+// CHECK-NEXT: 	@%p20 bra 	$L__BB0_40;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_39;
+// CHECK-NEXT: $L__BB0_40:
+// CHECK-NEXT: 	mul.wide.s32 	%rd45, %r5, 4;
+// CHECK-NEXT: 	setp.ge.u64 	%p21, %rd45, %rd15;
+// CHECK-NEXT: 	@%p21 bra 	$L__BB0_42;
+// CHECK-NEXT: 	add.s64 	%rd85, %rd94, %rd45;
+// CHECK-NEXT: 	atom.shared.add.u32 	%r24, [%rd85], %r5;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_39;
+// CHECK-NEXT: $L__BB0_26:
+// CHECK-NEXT: 	setp.le.s64 	%p23, %rd5, %rd50;
+// CHECK-NEXT: 	or.pred  	%p24, %p1, %p23;
+// CHECK-NEXT: 	@%p24 bra 	$L__BB0_30;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_27;
+// CHECK-NEXT: $L__BB0_30:
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_31;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_36;
+// CHECK-NEXT: $L__BB0_31:
+// CHECK-NEXT: 	bar.sync 	0;
+// CHECK-NEXT: 	setp.le.s64 	%p27, %rd1, %rd95;
+// CHECK-NEXT: 	@%p27 bra 	$L__BB0_36;
+// CHECK-NEXT: 	shl.b64 	%rd105, %rd95, 2;
+// CHECK-NEXT: 	shl.b64 	%rd55, %rd96, 2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_33;
+// CHECK-NEXT: $L__BB0_35:
+// CHECK-NEXT: 	add.s64 	%rd95, %rd95, %rd96;
+// CHECK-NEXT: 	add.s64 	%rd105, %rd105, %rd55;
+// CHECK-NEXT: 	setp.lt.s64 	%p29, %rd95, %rd1;
+// CHECK-NEXT: 	@%p29 bra 	$L__BB0_33;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_36;
+// CHECK-NEXT: $L__BB0_33:
+// CHECK-NEXT: 	add.s64 	%rd90, %rd94, %rd105;
+// CHECK-NEXT: 	ld.shared.u32 	%r7, [%rd90];
+// CHECK-NEXT: 	setp.eq.s32 	%p28, %r7, 0;
+// CHECK-NEXT: 	@%p28 bra 	$L__BB0_35;
+// CHECK-NEXT: 	add.s64 	%rd58, %rd2, %rd105;
+// CHECK-NEXT: 	atom.global.add.u32 	%r26, [%rd58], %r7;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_35;
+// CHECK-NEXT: $L__BB0_36:
 // CHECK-NEXT: 	ret;
+// CHECK-NEXT: $L__BB0_27:
+// CHECK-NEXT: 	shl.b64 	%rd87, %rd50, 2;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd4, %rd87;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_28;
+// CHECK-NEXT: $L__BB0_29:
+// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd17;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd49, %rd91;
+// CHECK-NEXT: 	setp.gt.s64 	%p26, %rd5, %rd50;
+// CHECK-NEXT: 	@%p26 bra 	$L__BB0_28;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_30;
+// CHECK-NEXT: $L__BB0_28:
+// CHECK-NEXT: 	ld.global.u32 	%r6, [%rd49];
+// CHECK-NEXT: 	setp.gt.s32 	%p25, %r6, 1;
+// CHECK-NEXT: 	@%p25 bra 	$L__BB0_43;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_29;
+// CHECK-NEXT: $L__BB0_43:
+// CHECK-NEXT: 	mul.wide.u32 	%rd88, %r6, 4;
+// CHECK-NEXT: 	add.s64 	%rd51, %rd2, %rd88;
+// CHECK-NEXT: 	atom.global.add.u32 	%r25, [%rd51], %r6;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_29;
 // CHECK-NEXT: }

@@ -302,12 +302,11 @@ void Histograms::EmitBegin(Value* total) {
     field.copy = {pays_, BaseOf(field), field.memory->stripPointerCasts(),
                   b_.CreateMul(field.cells, b_.getInt64(Bytes(field.type)))};
   }
-  UseIf(pays_);
 }
 
-void Histograms::UseIf(Value* is_used) {
+void Histograms::Use(bool is_used) {
   for (Field& field : fields_) {
-    field.copy.is_used = is_used;
+    field.copy.is_used = b_.getInt1(is_used);
     for (ir::AtomicOp atomic : field.atomics) f_.UpdateCopy(atomic, field.copy);
   }
 }

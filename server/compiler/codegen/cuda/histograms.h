@@ -28,11 +28,11 @@ class Histograms {
   // States how many threads run the task.
   void Describe(proto::Task* task);
   // Before the loop, which has `total` iterations: clears the block's memory if there are enough of
-  // them, and has the atomics of code that is emitted later use it then.
+  // them.
   void EmitBegin(llvm::Value* total);
-  // Has the atomics of code that is emitted later use the block's memory where an i1 holds that
-  // implies pays().
-  void UseIf(llvm::Value* is_used);
+  // Whether the atomics of code that is emitted later use the block's memory. Such code may run
+  // only if pays().
+  void Use(bool is_used);
   // An i1, after EmitBegin: whether there are. Then nothing that the task reads changes in the
   // loop, if the task has no other writes.
   llvm::Value* pays() const { return pays_; }

@@ -49,7 +49,9 @@ class RangeEmitter {
   Place InTiles(Value* number);
   bool HasTiles() const;
   void EmitEach(ThreadLoop& loop);
-  void EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads);
+  void EmitReadingFirst(ThreadLoop& loop, const Chunks& reads);
+  // The count, but 0 if loops that are emitted now do not run.
+  Value* IfRuns(Value* count);
   // Numbers of iterations of each row.
   struct Row {
     Value* outside;  // before the first chunk
@@ -95,6 +97,7 @@ class RangeEmitter {
   std::vector<Dimension> dimensions_;
   unsigned bits_ = 64;  // that hold each number of an iteration
   Value* total_;
+  Value* runs_ = nullptr;  // an i1: whether loops that are emitted now run; null: they do
 };
 
 }  // namespace kiln::cuda

@@ -156,6 +156,10 @@ RangeEmitter::Place RangeEmitter::InTiles(Value* number) {
           b_.CreateSelect(is_tiled, tiled_column, b_.CreateAdd(tiled, left_column))};
 }
 
+Value* RangeEmitter::IfRuns(Value* count) {
+  return runs_ == nullptr ? count : b_.CreateSelect(runs_, count, b_.getInt64(0));
+}
+
 bool RangeEmitter::HasTiles() const {
   return dimensions_.size() > 1 && IsParallel(task_) && BlockOf(task_) % kWarp == 0 &&
          !WorksTogether(f_.state().kernel, task_);
@@ -163,7 +167,7 @@ bool RangeEmitter::HasTiles() const {
 
 void RangeEmitter::EmitEach(ThreadLoop& loop) {
   const bool in_tiles = HasTiles() && ReadsInLoops(task_);
-  loop.Emit(total_, 1, [&](Value* number, int64_t, const SkipUnless&) {
+  loop.Emit(IfRuns(total_), 1, [&](Value* number, int64_t, const SkipUnless&) {
     if (in_tiles) {
       const size_t last = dimensions_.size() - 1;
       const Dimension& row = dimensions_[last];
@@ -189,19 +193,24 @@ void RangeEmitter::Emit() {
 void RangeEmitter::Emit(Histograms& histograms, const std::optional<Chunks>& reads) {
   histograms.EmitBegin(total_);
   ThreadLoop loop(f_, task_);
+  runs_ = histograms.pays();
+  histograms.Use(true);
   if (reads && reads->length() > 1 && HasRoomFor(reads->length())) {
-    EmitReadingFirst(loop, histograms, *reads);
+    EmitReadingFirst(loop, *reads);
   } else {
     EmitEach(loop);
   }
+  // Otherwise the updates are those of any loop, which passes on LLVM's IR may join.
+  runs_ = b_.CreateNot(histograms.pays());
+  histograms.Use(false);
+  EmitEach(loop);
   histograms.EmitEnd();
   loop.Finish();
 }
 
-void RangeEmitter::EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, const Chunks& reads) {
+void RangeEmitter::EmitReadingFirst(ThreadLoop& loop, const Chunks& reads) {
   std::vector<llvm::SmallVector<Value*, 4>> values;  // of each iteration of a chunk
   const auto begin = [&](Value* index) {
-    histograms.UseIf(b_.getTrue());
     values.assign(reads.length(), {});
     for (ir::LoadOp read : reads.reads()) {
       for (int64_t within = 0; within < reads.length(); ++within) {
@@ -216,10 +225,8 @@ void RangeEmitter::EmitReadingFirst(ThreadLoop& loop, Histograms& histograms, co
   const auto after = [&](int64_t within) {
     if (within + 1 < reads.length()) return;
     for (ir::LoadOp read : reads.reads()) f_.Give(read, nullptr);
-    histograms.UseIf(histograms.pays());
   };
-  Value* pays = b_.CreateAnd(histograms.pays(), reads.EmitIsAligned(f_));
-  EmitInChunks(loop, reads.length(), pays, begin, before, after);
+  EmitInChunks(loop, reads.length(), reads.EmitIsAligned(f_), begin, before, after);
 }
 
 void RangeEmitter::Emit(Chunks& chunks) {
@@ -244,6 +251,7 @@ void RangeEmitter::EmitInChunks(ThreadLoop& loop, int64_t length, Value* pays,
   const size_t last = dimensions_.size() - 1;
   Value* rows = b_.getInt64(1);
   for (size_t d = 0; d < last; ++d) rows = b_.CreateMul(rows, dimensions_[d].extent);
+  rows = IfRuns(rows);
   const Row split = SplitRow(length, pays);
   const auto place = [&](Value* number, Value* in_row) {
     if (last == 0) return number;
