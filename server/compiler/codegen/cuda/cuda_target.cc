@@ -17,6 +17,7 @@
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/nv_jit_link.h"
 #include "server/compiler/codegen/cuda/range_task.h"
+#include "server/compiler/codegen/cuda/scattered_updates.h"
 #include "server/compiler/codegen/cuda/simt.h"
 #include "server/compiler/codegen/cuda/struct_task.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
@@ -64,6 +65,10 @@ Value* EmitReciprocalRoot(llvm::IRBuilderBase& b, mlir::Operation& op, llvm::Arr
     return nullptr;
   }
   return b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_f, {}, {x});
+}
+
+void DescribeBlock(const KernelState& state, ir::RangeTaskOp op, const proto::Task& task) {
+  if (IsParallel(op)) SetBlock(*state.module->getFunction(task.symbol()), task.block_dim());
 }
 
 }  // namespace
@@ -139,11 +144,13 @@ Value* CudaTarget::LaunchFieldIn(FunctionEmitter& f, LaunchField field) const {
 void CudaTarget::EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number,
                                proto::Task* task) const {
   cuda::EmitRangeTask(state, op, number, task);
+  DescribeBlock(*state, op, *task);
 }
 
 void CudaTarget::EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                                 proto::Task* task) const {
   cuda::EmitStructTask(state, op, number, task);
+  DescribeBlock(*state, op, *task);
 }
 
 bool CudaTarget::Joins(const KernelState& state, mlir::Operation& task) const {
