@@ -272,7 +272,7 @@ class Generator(Expressions):
         body = []
         for _ in range(self.random.randrange(2, 6)):
             if self.grids and self.chance(0.5):
-                body += self.grid_loop()
+                body += self.scatter_loop() if self.chance(0.4) else self.grid_loop()
             elif self.chance(0.45):
                 body += self.parallel_loop()
             else:
@@ -649,6 +649,31 @@ class Generator(Expressions):
             operator = self.pick(["=", "=", "=", "+="])
             body.append(f"    {data.name}[{own}] {operator} {total(data.kind)}")
         return [f"for {own} in ti.ndrange({', '.join(ranges)}):", *body]
+
+    def scatter_loop(self):
+        """Updates of neighbouring cells of grids, at places that the cells of another choose."""
+        grids = [data for data in self.grids if data.kind == "int"]
+        if len(grids) < 2:
+            return self.grid_loop()
+        source, *updated = self.random.sample(grids, len(grids))
+        ops = {d.name: self.pick(["add", "add", "min", "max", "and", "or"]) for d in updated}
+        name, place = self.fresh("i"), [self.fresh("v") for _ in self.ends]
+        ends = [end for end, _ in self.ends]
+        cell = f"{source.name}[{', '.join(f'{name} % {end}' for end in ends)}]"
+        body = [f"{v} = ({cell} + {self.pick(['0', name])}) % {end}" for v, end in zip(place, ends)]
+        for _ in range(self.random.randrange(2, 9)):
+            data = self.pick(updated)
+            # Mostly along the last axis, whose cells are beside each other.
+            at = [v if self.chance(0.8) else f"{v} + 1" for v in place[:-1]]
+            at = ", ".join([*at, f"{place[-1]} + {self.pick('01')}"])
+            value = self.pick([name, "3", f"{name} * 5", cell])
+            line = f"ti.atomic_{ops[data.name]}({data.name}[{at}], {value})"
+            if self.chance(0.1):
+                body.append(f"if {name} % {self.pick('237')} != 0 or {name} < 64:")
+                line = "    " + line
+            body.append(line)
+        head = f"for {name} in range({ends[0]} + {self.random.randrange(100, 300)}):"
+        return [head, *indented(body)]
 
     def loop_head(self):
         """(loop variables, head, the own index by axes)."""
