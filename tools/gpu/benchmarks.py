@@ -34,6 +34,7 @@ Array2 = ti.types.ndarray(dtype=ti.f32, ndim=2)
 Array3 = ti.types.ndarray(dtype=ti.f32, ndim=3)
 Bins = ti.types.ndarray(dtype=ti.i32, ndim=1)
 Vectors = ti.types.ndarray(dtype=ti.math.vec3, ndim=1)
+Pairs = ti.types.ndarray(dtype=ti.math.ivec2, ndim=1)
 result = ti.field(ti.f32, shape=())
 
 
@@ -132,6 +133,16 @@ def bodies(positions: Vectors, forces: Vectors):
 
 
 @ti.kernel
+def springs(pairs: Pairs, positions: Vectors, forces: Vectors):
+    for e in pairs:
+        a, b = pairs[e].x, pairs[e].y
+        r = positions[b] - positions[a]
+        force = r * (1.0 - 0.1 * ti.rsqrt(r.dot(r) + 1e-4))
+        forces[a] += force
+        forces[b] -= force
+
+
+@ti.kernel
 def histogram(x: Array1, bins: Bins):
     for i in x:
         ti.atomic_add(bins[int(x[i] * 256)], 1)
@@ -227,6 +238,12 @@ def arithmetic(small):
     positions, forces = vectors(count), vectors(count)
     spent = seconds(lambda: bodies(positions, forces), times)
     tell("n-body", seconds=spent, interactions=count**2 / spent / 1e9)
+    # Between points that are far from each other in memory, as those of meshes from files.
+    ends = np.random.default_rng(2).integers(0, count, (64 * count, 2), dtype=np.int32)
+    pairs = ti.Vector.ndarray(2, ti.i32, shape=64 * count)
+    pairs.from_numpy(ends)
+    spent = seconds(lambda: springs(pairs, positions, forces), times, 1 if small else 20)
+    tell("springs", seconds=spent, springs=64 * count / spent / 1e9)
 
 
 def particles(small):

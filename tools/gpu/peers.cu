@@ -103,6 +103,40 @@ __global__ void Bodies(const Vector* positions, Vector* forces, int n) {
   }
 }
 
+struct Pair {
+  int a, b;
+};
+
+__global__ void Springs(const Pair* pairs, const Vector* positions, Vector* forces, int n) {
+  int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e < n) {
+    auto [a, b] = pairs[e];
+    Vector p = positions[a], q = positions[b];
+    float x = q.x - p.x, y = q.y - p.y, z = q.z - p.z;
+    float weight = 1.0f - 0.1f * rsqrtf(x * x + y * y + z * z + 1e-4f);
+    const float force[3] = {weight * x, weight * y, weight * z};
+    for (int d = 0; d < 3; ++d) {
+      atomicAdd(&forces[a].x + d, force[d]);
+      atomicAdd(&forces[b].x + d, -force[d]);
+    }
+  }
+}
+
+// Pseudorandom ends (the finaliser of MurmurHash3).
+__global__ void Connect(Pair* pairs, int n, int bodies) {
+  int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e < n) {
+    int ends[2];
+    for (int i = 0; i < 2; ++i) {
+      unsigned h = 2 * e + i;
+      h = (h ^ h >> 16) * 0x85ebca6b;
+      h = (h ^ h >> 13) * 0xc2b2ae35;
+      ends[i] = static_cast<int>((h ^ h >> 16) % bodies);
+    }
+    pairs[e] = {ends[0], ends[1]};
+  }
+}
+
 // A substep of the material point method, as benchmarks.py has it.
 struct Particles {
   Vector *x, *v;
@@ -365,6 +399,12 @@ int main(int argc, char** argv) {
   Tell("n-body", Seconds(times, 1, [=] {
          Bodies<<<(bodies + kThreads - 1) / kThreads, kThreads>>>(positions, forces, bodies);
        }), "interactions", 1.0 * bodies * bodies);
+  int springs = 64 * bodies, spring_blocks = (springs + kThreads - 1) / kThreads;
+  Pair* pairs = reinterpret_cast<Pair*>(Array(2 * springs));
+  Connect<<<spring_blocks, kThreads>>>(pairs, springs, bodies);
+  Tell("springs", Seconds(times, batch, [=] {
+         Springs<<<spring_blocks, kThreads>>>(pairs, positions, forces, springs);
+       }), "springs", springs);
 
   for (int side : {64, 128}) {
     if (small && side > 64) {
