@@ -327,7 +327,7 @@ def test_where_threads_cannot_work_together(run):
     """The operation is refused at its line, in a function with the lines of the calls."""
     out = run("""
 x = ti.field(ti.i32)
-ti.root.pointer(ti.i, 4).dense(ti.i, 8).place(x)
+ti.root.pointer(ti.i, 4).place(x)
 
 @ti.real_func
 def synced() -> ti.i32:
@@ -344,7 +344,7 @@ def voted() -> ti.i32:
 @ti.kernel
 def sparse():
     for i in x:
-        x[i] = block.thread_idx()
+        block.sync()
 
 @ti.kernel
 def sparse_by_function():
@@ -376,12 +376,13 @@ out = np.zeros(32, np.int32)
 dense(out)
 print(out[0], out[31])
 """)
-    sparse = "in a loop over sparse SNodes: the threads of a block do not all have an active cell"
+    sparse = "in a loop over pointer cells: not all threads of a block have an active cell; they "
+    sparse += "do in a loop over a dense SNode below"
     alone = "ti.simt.warp.ballot outside of a parallel loop: one thread alone is no warp"
     call = "in a function that is called here"
     # Each message follows its line, with the name of the function or kernel and a caret.
     wanted = [
-        ("sparse:", "block.thread_idx()", f"ti.simt.block.thread_idx {sparse}"),
+        ("sparse:", "block.sync()", f"ti.simt.block.sync {sparse}"),
         ("synced:", "count_nonzero(1)", f"ti.simt.block.sync_count_nonzero {sparse}"),
         ("outer:", "synced() + 1", call),
         ("sparse_by_function:", "outer()", call),

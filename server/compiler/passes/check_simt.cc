@@ -5,8 +5,14 @@
 //
 // check-simt: refuses them in tasks whose threads cannot do them together, and shared arrays for
 // which a block has no room. Functions are looked at for each task that calls them, because the
-// same function is right in another task. Whether all threads of a block come to a barrier in a
-// range task is up to the program. Requires and leaves: offloaded level.
+// same function is right in another task. Whether all threads of a block come to a barrier is up to
+// the program, but that each thread has an iteration is not: in a loop over the dense cells below a
+// sparse SNode, a block has as many threads as divide these cells, so that it takes its iterations
+// from one block of cells at a time. The pass chooses that size where the program does not:
+//
+//   kiln.task.range_for struct_for 0 ... {block_dim = 64 : i32}    // 8 x 8 cells
+//
+// Requires and leaves: offloaded level.
 #include "common/language/simt_ops.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
@@ -23,18 +29,62 @@ int64_t BytesOf(ir::SharedArrayOp array) {
   return array.getCount() * (bits < 8 ? 1 : bits / 8);
 }
 
+// Whether a thread does it without others, or only says something about itself.
+bool NeedsNoOther(mlir::Operation* op) {
+  constexpr llvm::StringRef kAlone[] = {"block.thread_idx", "block.global_thread_idx",
+                                        "warp.active_mask", "grid.memfence"};
+  auto simt = llvm::dyn_cast<ir::SimtOp>(op);
+  return simt && llvm::is_contained(kAlone, simt.getSpelling());
+}
+
+constexpr int64_t kMostThreads = 1024;  // of a block
+constexpr int64_t kUsualThreads = 128;  // of a block that the program gives no size
+constexpr int64_t kWarp = 32;
+
+// The sizes of blocks that divide a number of cells, the largest first.
+llvm::SmallVector<int64_t> SizesFor(int64_t cells) {
+  llvm::SmallVector<int64_t> sizes;
+  for (int64_t size = std::min(cells, kMostThreads); size > 0; --size) {
+    if (cells % size == 0) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// All cells if they are few; otherwise whole warps, if there are such sizes. 0: all that divide the
+// cells are too small or too large to be anybody's choice.
+int64_t UsualSizeFor(int64_t cells) {
+  int64_t largest = 0;
+  for (const int64_t size : SizesFor(cells)) {
+    if (size > kUsualThreads) continue;
+    if (size == cells || size % kWarp == 0) return size;
+    largest = std::max(largest, size);
+  }
+  return largest < kWarp ? 0 : largest;
+}
+
 std::string NameOf(mlir::Operation* op) {
   auto simt = llvm::dyn_cast<ir::SimtOp>(op);
   return simt ? ("ti.simt." + simt.getSpelling()).str() : "ti.simt.block.SharedArray";
 }
 
-// Reports the first operation that the task cannot have.
+// Reports the first operation that the task cannot have, and chooses the size of its blocks.
 class TaskChecker {
  public:
-  TaskChecker(ir::KernelOp kernel, mlir::Operation* task) : kernel_(kernel), task_(task) {
-    auto range = llvm::dyn_cast<ir::RangeTaskOp>(task);
-    is_sparse_ = range && range.isSparse();
-    is_alone_ = !range || range.getMaxThreads() == 1;
+  TaskChecker(ir::KernelOp kernel, mlir::Operation* task)
+      : kernel_(kernel), task_(task), range_(llvm::dyn_cast<ir::RangeTaskOp>(task)) {
+    is_alone_ = !range_ || range_.getMaxThreads() == 1;
+    if (is_alone_ || !range_.isSparse()) return;
+    ir::TreeFieldAttr field = kernel.getTreeField(*range_.getOver());
+    ir::TreeAttr tree = kernel.getTree(field.getTree());
+    const int64_t sparse = tree.getLastSparse(field.getNode());
+    if (sparse == field.getNode()) {
+      sparse_cells_ = tree.getNode(sparse).getFacts().name;
+      return;
+    }
+    dense_cells_ = 1;
+    for (int64_t n = field.getNode(); n != sparse; n = tree.getNode(n).getParent()) {
+      dense_cells_ *= tree.getNode(n).getNumCells();
+    }
   }
 
   mlir::LogicalResult Check() {
@@ -55,9 +105,14 @@ class TaskChecker {
  private:
   // "" if there is none.
   std::string ProblemOf(mlir::Operation* op) {
-    if (is_sparse_) {
-      return NameOf(op) +
-             " in a loop over sparse SNodes: the threads of a block do not all have an active cell";
+    if (!sparse_cells_.empty() && !NeedsNoOther(op)) {
+      return (NameOf(op) + " in a loop over " + sparse_cells_ +
+              " cells: not all threads of a block have an active cell; they do in a loop over a"
+              " dense SNode below")
+          .str();
+    }
+    if (dense_cells_ > 0) {
+      if (std::string problem = ChooseSize(op); !problem.empty()) return problem;
     }
     if (auto simt = llvm::dyn_cast<ir::SimtOp>(op)) {
       if (!is_alone_ || !simt.getSpelling().starts_with("warp.")) return "";
@@ -69,9 +124,34 @@ class TaskChecker {
            std::to_string(kMostSharedBytes) + ")";
   }
 
+  // Likewise.
+  std::string ChooseSize(mlir::Operation* op) {
+    const int64_t given = range_.getBlockDim();
+    if (given == 0) {
+      if (const int64_t size = UsualSizeFor(dense_cells_)) {
+        range_.setBlockDim(static_cast<uint32_t>(size));
+        return "";
+      }
+    } else if (given <= kMostThreads && dense_cells_ % given == 0) {
+      return "";
+    }
+    std::string problem = NameOf(op) + " in a loop over blocks of " + std::to_string(dense_cells_) +
+                          " cells: each thread of a block needs a cell, so block_dim";
+    if (given != 0) problem += ", here " + std::to_string(given) + ",";
+    problem += " has to divide them:";
+    constexpr size_t kMostNamed = 8;
+    for (const auto& [i, size] : llvm::enumerate(SizesFor(dense_cells_))) {
+      if (i < kMostNamed) problem += (i == 0 ? " " : ", ") + std::to_string(size);
+    }
+    return problem;
+  }
+
   ir::KernelOp kernel_;
   mlir::Operation* task_;
-  bool is_sparse_, is_alone_;
+  ir::RangeTaskOp range_;         // null: a serial task
+  bool is_alone_;                 // one thread runs the task
+  llvm::StringRef sparse_cells_;  // the kind of the loop's cells, if they may be inactive
+  int64_t dense_cells_ = 0;       // of a block of cells below a sparse SNode; 0: no such loop
   int64_t shared_bytes_ = 0;
 };
 

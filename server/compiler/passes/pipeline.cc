@@ -55,7 +55,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       // Its locals are promoted after `reduce`. Before `offload`, while loops show who writes what.
       {"carry-cells", CreateCarryCellsPass},
       {"offload", CreateOffloadPass},
-      // Changes nothing. Before passes that may leave out what it would refuse.
+      // Before passes that may leave out what it would refuse, or ask for the size of blocks.
       {"check-simt", CreateCheckSimtPass},
       // Before `reduce`: a reduction without its guard is one of each iteration.
       {"narrow-bounds", CreateNarrowBoundsPass},

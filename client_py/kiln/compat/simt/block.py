@@ -69,7 +69,7 @@ def mem_sync():
 
 def thread_idx():
     """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
-    i % block_dim.
+    i % block_dim, and so does cell i of a dense block below a sparse SNode.
 
         @ti.kernel
         def k(out: ti.types.ndarray()):
