@@ -75,7 +75,9 @@ def run_python(tmp_path):
         )
         if check and done.returncode != 0:
             raise AssertionError(f"{path} ended with {done.returncode}:\n{done.stderr}")
-        if check and "check=" in environment.get("KILN_FAKE_CUDA", ""):
+        settings = environment.get("KILN_FAKE_CUDA", "")
+        # A test that names a file for the reports reads them itself.
+        if check and "check=" in settings and "reports=" not in settings:
             assert "fake CUDA: " not in done.stderr, done.stderr
         return done.stdout if check else done
 
