@@ -16,7 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "server/compiler/codegen/cuda/cuda_bitcode.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
-#include "server/compiler/codegen/cuda/scattered_updates.h"
+#include "server/compiler/codegen/cuda/neighbouring_writes.h"
 #include "server/compiler/codegen/llvm_flags.h"
 
 namespace kiln::cuda {
@@ -172,7 +172,7 @@ void PtxMachine::Optimize(llvm::Module& module) {
   llvm::ModulePassManager passes = level == llvm::OptimizationLevel::O0
                                        ? builder.buildO0DefaultPipeline(level)
                                        : builder.buildPerModuleDefaultPipeline(level);
-  if (level != llvm::OptimizationLevel::O0) passes.addPass(ScatteredUpdatesPass());
+  if (level != llvm::OptimizationLevel::O0) passes.addPass(NeighbouringWritesPass());
   passes.run(module, modules);
 }
 

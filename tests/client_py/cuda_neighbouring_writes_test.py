@@ -1,5 +1,5 @@
-"""Updates of neighbouring elements at places that data choose, on CUDA's emulator: lanes of a warp
-make them for each other, and they give what the CPU gives."""
+"""Writes of neighbouring elements by the threads of a warp, on CUDA's emulator: lanes make them for
+each other, and they give what the CPU gives."""
 
 import pytest
 from emulated import COMPARE_CASES
@@ -219,12 +219,107 @@ def others():
     return x.to_numpy(), y.grad.to_numpy()
 
 
-CASES = vectors, kinds, stencils, branches, own_updates, beside_others, others
+# Stores of vectors, matrices and structs: of own elements, of rows, and where the data choose.
+def stores():
+    results = []
+    for dtype in ti.f32, ti.f64, ti.i32, ti.i64, ti.f16, ti.i8:
+        # Of 2 and 4 elements, LLVM would make one store in an array with a known alignment.
+        for length in 2, 3, 4, 6, 9, 13:
+            x, y = ti.Vector.ndarray(length, dtype, 301), ti.Vector.field(length, dtype, (9, 77))
+            Vectors = ti.types.ndarray(dtype=ti.types.vector(length, dtype), ndim=1)
+
+            @ti.kernel
+            def store(x: Vectors):
+                for i in x:
+                    x[i] = ti.Vector([ti.cast(i % 50 + c, dtype) for c in range(length)], dtype)
+                for i, j in y:
+                    y[i, j] = x[i * 3 + j] + ti.cast(j, dtype)
+
+            store(x)
+            results += [x.to_numpy(), y.to_numpy()]
+    return results
+
+
+def other_stores():
+    particle = ti.types.struct(x=ti.math.vec3, v=ti.math.vec2, m=ti.f32, n=ti.i32)
+    particles = particle.field(COUNT)
+    matrices = ti.Matrix.field(3, 3, ti.f32, (20, 20))
+    chosen = ti.Vector.field(3, ti.f32, PLACES)
+    rows = ti.field(ti.i32, (70, 48))
+    sparse = ti.Vector.field(3, ti.f32)
+    ti.root.bitmasked(ti.i, 80).dense(ti.i, 64).place(sparse)
+
+    @ti.kernel
+    def store(at: Places, width: ti.i32):
+        for p in particles:
+            particles[p] = particle(ti.Vector([p, 1.0, 2.0]), ti.Vector([3.0, p]), 5.0, p)
+        for i, j in matrices:
+            matrices[i, j] = ti.Matrix([[i, 1, 2], [j, 4, 5], [6, i + j, 8]])
+            if (i + j) % 3 == 0:
+                matrices[i, j] *= 2.0
+        for i in at:
+            chosen[at[i]] = ti.Vector([at[i], 2.0, 3.0])
+            sparse[at[i]] = ti.Vector([at[i], 2.0, 3.0])
+        for i in range(width):
+            for k in range(48):
+                rows[i, k] = i * k
+
+    @ti.kernel
+    def change(at: Places):
+        for p in particles:
+            particles[p].x += particles[p].v.x
+            particles[p].v = ti.Vector([particles[p].x.y, particles[p].m])
+            particles[p].m = particles[p].v.x
+            # Overwrites a part, and reads it.
+            particles[p].x.z = 1.0
+            particles[p].x.y = 7.0
+            particles[p].x.y = particles[p].x.z + p
+        for i in sparse:
+            sparse[i] = sparse[i].zxy
+
+    at = ti.ndarray(ti.i32, COUNT)
+    at.from_numpy(rng.permutation(COUNT).astype(np.int32) * 11)
+    store(at, 70)
+    change(at)
+    found = particles.to_numpy()
+    return [
+        *(found[key] for key in "xvmn"),
+        matrices.to_numpy(),
+        chosen.to_numpy(),
+        rows.to_numpy(),
+        sparse.to_numpy(),
+    ]
+
+
+# Arrays that are one: the stores of an iteration are seen by its later reads.
+def one_array():
+    Vectors = ti.types.ndarray(dtype=ti.math.vec3, ndim=1)
+
+    @ti.kernel
+    def store(x: Vectors, y: Vectors):
+        for i in x:
+            x[i].x = y[i].z + 1
+            x[i].y = y[i].x + 10
+            x[i].z = y[i].y + 100
+            y[i].x = 3
+
+    results = []
+    for same in True, False:
+        x, y = ti.Vector.ndarray(3, ti.f32, COUNT), ti.Vector.ndarray(3, ti.f32, COUNT)
+        x.fill(1)
+        y.fill(2)
+        store(x, x if same else y)
+        results += [x.to_numpy(), y.to_numpy()]
+    return results
+
+
+STORES = stores, other_stores, one_array
+CASES = *STORES, vectors, kinds, stencils, branches, own_updates, beside_others, others
 """
 
 
 @pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
-def test_updates_are_those_of_the_cpu(run_python, options):
+def test_writes_are_those_of_the_cpu(run_python, options):
     out = run_python(
         COMPARED + COMPARE_CASES,
         KILN_CUDA_DRIVER="emulator",

@@ -1,4 +1,4 @@
-#include "server/compiler/codegen/cuda/scattered_updates.h"
+#include "server/compiler/codegen/cuda/neighbouring_writes.h"
 
 #include <algorithm>
 #include <string>
@@ -28,31 +28,58 @@ constexpr uint64_t kOriginBytes = 8;
 // once anyway.
 constexpr uint64_t kMostBytes = 2048;
 constexpr uint64_t kMostSharedOfBlock = 48 * 1024;
-// The values of a run wait in registers for the last one: so many other updates between two of its
+// The values of a run wait in registers for the last one: so many other writes between two of its
 // own end it.
 constexpr size_t kMostBetween = 16;
 // Of the computation of an address that are looked at.
 constexpr size_t kMostSteps = 256;
 
-// --- Which updates ---------------------------------------------------------------------------
+// --- Which writes ----------------------------------------------------------------------------
 
-// Updates of one kind, of elements that follow each other.
+// A write is a store, or an atomic update whose old value is not used.
+Value* PlaceOf(const llvm::Instruction& write) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&write);
+  return const_cast<Value*>(store != nullptr
+                                ? store->getPointerOperand()
+                                : llvm::cast<AtomicRMWInst>(write).getPointerOperand());
+}
+
+Value* ValueOf(const llvm::Instruction& write) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&write);
+  return const_cast<Value*>(store != nullptr ? store->getValueOperand()
+                                             : llvm::cast<AtomicRMWInst>(write).getValOperand());
+}
+
+llvm::Align AlignOf(const llvm::Instruction& write) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&write);
+  return store != nullptr ? store->getAlign() : llvm::cast<AtomicRMWInst>(write).getAlign();
+}
+
+bool AreOfOneKind(const llvm::Instruction& a, const llvm::Instruction& b) {
+  if (a.getOpcode() != b.getOpcode() || ValueOf(a)->getType() != ValueOf(b)->getType())
+    return false;
+  const auto* atomic = llvm::dyn_cast<AtomicRMWInst>(&a);
+  return atomic == nullptr || atomic->getOperation() == llvm::cast<AtomicRMWInst>(b).getOperation();
+}
+
+// Writes of one kind, of elements that follow each other.
 struct Run {
   Value* base;
-  int64_t begin;                        // of the first element, in bytes from the base
-  std::vector<AtomicRMWInst*> updates;  // by element
-  AtomicRMWInst* last;                  // in the program's order
-  size_t number;                        // of `last` among all updates of the basic block
+  int64_t begin;                           // of the first element, in bytes from the base
+  std::vector<llvm::Instruction*> writes;  // by element
+  llvm::Instruction* last;                 // in the program's order
+  size_t number;                           // of `last` among all writes of the basic block
 
-  uint64_t ElementBytes() const { return last->getType()->getPrimitiveSizeInBits() / 8; }
+  uint64_t ElementBytes() const { return ValueOf(*last)->getType()->getPrimitiveSizeInBits() / 8; }
   // Of one lane, in elements. Odd, so that the lanes write to different banks.
-  uint64_t Stride() const { return updates.size() | 1; }
+  uint64_t Stride() const { return writes.size() | 1; }
   uint64_t Bytes() const { return kLanes * (kOriginBytes + Stride() * ElementBytes()); }
   bool HasRoom() const {
     return Bytes() + kLanes * 2 * ElementBytes() <= kMostBytes;  // the stride may grow by two
   }
 };
 
+// Updates that a device has instructions for.
 bool IsNative(const AtomicRMWInst& atomic) {
   switch (atomic.getOperation()) {
     case AtomicRMWInst::Add:
@@ -64,22 +91,30 @@ bool IsNative(const AtomicRMWInst& atomic) {
     case AtomicRMWInst::Max:
     case AtomicRMWInst::UMin:
     case AtomicRMWInst::UMax:
-      break;
+      return true;
     default:
       return false;
   }
-  const unsigned bits = atomic.getType()->getPrimitiveSizeInBits();
-  return bits == 32 || bits == 64;
 }
 
-// An update whose old value is not used, of memory that the launch names: the alias scopes say so.
-// Copies in shared memory, and arrays there, have none.
-bool IsUpdate(const llvm::Instruction& instruction) {
-  const auto* atomic = llvm::dyn_cast<AtomicRMWInst>(&instruction);
-  return atomic != nullptr && atomic->use_empty() && !atomic->isVolatile() &&
-         atomic->getOrdering() == llvm::AtomicOrdering::Monotonic && IsNative(*atomic) &&
-         atomic->hasMetadata(llvm::LLVMContext::MD_alias_scope) &&
-         !llvm::isa<llvm::GlobalVariable>(llvm::getUnderlyingObject(atomic->getPointerOperand()));
+// Of memory that the launch names: the alias scopes say so. Copies in shared memory, and arrays
+// there, have none.
+bool IsWrite(const llvm::Instruction& instruction) {
+  if (!instruction.hasMetadata(llvm::LLVMContext::MD_alias_scope)) return false;
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    if (!store->isSimple()) return false;
+  } else if (const auto* atomic = llvm::dyn_cast<AtomicRMWInst>(&instruction)) {
+    if (!atomic->use_empty() || atomic->isVolatile() || !IsNative(*atomic) ||
+        atomic->getOrdering() != llvm::AtomicOrdering::Monotonic) {
+      return false;
+    }
+  } else {
+    return false;
+  }
+  const llvm::Type* type = ValueOf(instruction)->getType();
+  const unsigned bits = type->getPrimitiveSizeInBits();  // 0: a pointer
+  return !type->isVectorTy() && (bits == 32 || bits == 64) &&
+         !llvm::isa<llvm::GlobalVariable>(llvm::getUnderlyingObject(PlaceOf(instruction)));
 }
 
 // Whether data choose the place, so that neighbouring lanes are likely to be at others. At places
@@ -103,22 +138,32 @@ bool DependsOnData(Value* base) {
   return false;
 }
 
+// Whether lanes write to fewer sectors in a row.
+bool Pays(const Run& run) {
+  if (run.writes.size() < 2) return false;
+  if (llvm::isa<AtomicRMWInst>(run.last)) return DependsOnData(run.base);
+  // Otherwise LLVM makes one instruction of them: so it does in chunks (chunks.h).
+  constexpr uint64_t kWidest = 16;
+  return AlignOf(*run.writes[0]).value() <
+         std::min(kWidest, run.writes.size() * run.ElementBytes());
+}
+
 // Finds the runs of a basic block: goes through its instructions, and keeps runs open until an
-// instruction may see that their updates have waited, or many others have come.
+// instruction may see that their writes have waited, or many others have come.
 class RunFinder {
  public:
   explicit RunFinder(llvm::BatchAAResults& aliases) : aliases_(aliases) {}
 
-  // In the order of their last updates.
+  // In the order of their last writes.
   std::vector<Run> Find(llvm::BasicBlock& block) {
     size_t number = 0;
     for (llvm::Instruction& instruction : block) {
       if (!instruction.mayReadOrWriteMemory()) continue;
       CloseIf([&](const Run& run) { return Sees(instruction, run); });
-      if (!IsUpdate(instruction)) continue;
+      if (!IsWrite(instruction)) continue;
       ++number;
       CloseIf([&](const Run& run) { return number - run.number > kMostBetween; });
-      Add(llvm::cast<AtomicRMWInst>(instruction), number);
+      Add(instruction, number);
     }
     CloseIf([](const Run&) { return true; });
     llvm::stable_sort(found_,
@@ -127,53 +172,49 @@ class RunFinder {
   }
 
  private:
-  // Whether the instruction may see which of the run's updates have been made.
+  // Whether the instruction may see, or change, which of the run's writes have been made.
   bool Sees(const llvm::Instruction& instruction, const Run& run) {
     const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
     if (intrinsic != nullptr && intrinsic->isAssumeLikeIntrinsic()) return false;
     // Updates of one kind may change places, whether they meet or not.
-    if (IsUpdate(instruction) && IsOfKind(llvm::cast<AtomicRMWInst>(instruction), run))
+    if (llvm::isa<AtomicRMWInst>(instruction) && IsWrite(instruction) &&
+        AreOfOneKind(instruction, *run.last)) {
       return false;
+    }
     if (instruction.isFenceLike() || llvm::isa<llvm::CallBase>(instruction)) return true;
-    return llvm::any_of(run.updates, [&](const AtomicRMWInst* update) {
+    return llvm::any_of(run.writes, [&](const llvm::Instruction* write) {
       return llvm::isModOrRefSet(
-          aliases_.getModRefInfo(&instruction, llvm::MemoryLocation::get(update)));
+          aliases_.getModRefInfo(&instruction, llvm::MemoryLocation::get(write)));
     });
   }
 
-  static bool IsOfKind(const AtomicRMWInst& atomic, const Run& run) {
-    return atomic.getOperation() == run.last->getOperation() &&
-           atomic.getType() == run.last->getType();
-  }
-
-  void Add(AtomicRMWInst& atomic, size_t number) {
-    Value* pointer = atomic.getPointerOperand();
+  void Add(llvm::Instruction& write, size_t number) {
     llvm::APInt offset(64, 0);
-    Value* base = pointer->stripAndAccumulateConstantOffsets(atomic.getModule()->getDataLayout(),
-                                                             offset, /*AllowNonInbounds=*/true);
+    Value* base = PlaceOf(write)->stripAndAccumulateConstantOffsets(
+        write.getModule()->getDataLayout(), offset, /*AllowNonInbounds=*/true);
     const int64_t at = offset.getSExtValue();
     for (Run& run : open_) {
-      if (run.base != base || !IsOfKind(atomic, run) || !run.HasRoom()) continue;
+      if (run.base != base || !AreOfOneKind(write, *run.last) || !run.HasRoom()) continue;
       const auto bytes = static_cast<int64_t>(run.ElementBytes());
-      if (at == run.begin + bytes * static_cast<int64_t>(run.updates.size())) {
-        run.updates.push_back(&atomic);
+      if (at == run.begin + bytes * static_cast<int64_t>(run.writes.size())) {
+        run.writes.push_back(&write);
       } else if (at + bytes == run.begin) {
-        run.updates.insert(run.updates.begin(), &atomic);
+        run.writes.insert(run.writes.begin(), &write);
         run.begin = at;
       } else {
         continue;
       }
-      run.last = &atomic;
+      run.last = &write;
       run.number = number;
       return;
     }
-    open_.push_back({base, at, {&atomic}, &atomic, number});
+    open_.push_back({base, at, {&write}, &write, number});
   }
 
   void CloseIf(llvm::function_ref<bool(const Run&)> ends) {
     llvm::erase_if(open_, [&](Run& run) {
       if (!ends(run)) return false;
-      if (run.updates.size() > 1 && DependsOnData(run.base)) found_.push_back(std::move(run));
+      if (Pays(run)) found_.push_back(std::move(run));
       return true;
     });
   }
@@ -184,7 +225,7 @@ class RunFinder {
 
 // --- What becomes of them ----------------------------------------------------------------------
 
-// Emits the updates of runs in one function, in memory for each of its warps.
+// Emits the writes of runs in one function, in memory for each of its warps.
 class HandOver {
  public:
   HandOver(llvm::Function& function, uint64_t warps, uint64_t bytes_of_warp) {
@@ -213,7 +254,7 @@ class HandOver {
     Barrier(b);
     Take(b, run);
     Barrier(b);
-    for (AtomicRMWInst* update : run.updates) update->moveBefore(others);
+    for (llvm::Instruction* write : run.writes) write->moveBefore(others);
   }
 
  private:
@@ -226,8 +267,8 @@ class HandOver {
   }
   // Of element `number` of all, which is that of lane `giver`.
   Value* ValueAt(llvm::IRBuilder<>& b, const Run& run, Value* giver, Value* number) {
-    if (run.Stride() != run.updates.size()) number = b.CreateAdd(number, giver);
-    return b.CreateInBoundsGEP(run.updates[0]->getType(), values_, number);
+    if (run.Stride() != run.writes.size()) number = b.CreateAdd(number, giver);
+    return b.CreateInBoundsGEP(ValueOf(*run.last)->getType(), values_, number);
   }
   // As i64.
   Value* BytesOf(llvm::IRBuilder<>& b, const Run& run, Value* elements) {
@@ -237,32 +278,39 @@ class HandOver {
 
   // The lane's elements are `length` of those of the warp, from lane * length on.
   void Give(llvm::IRBuilder<>& b, const Run& run) {
-    Value* first = b.CreateMul(lane_, b.getInt32(run.updates.size()));
-    Value* place = b.CreatePtrToInt(run.updates[0]->getPointerOperand(), b.getInt64Ty());
+    Value* first = b.CreateMul(lane_, b.getInt32(run.writes.size()));
+    Value* place = b.CreatePtrToInt(PlaceOf(*run.writes[0]), b.getInt64Ty());
     b.CreateStore(b.CreateSub(place, BytesOf(b, run, first)), OriginOf(b, lane_));
-    for (const auto& [i, update] : llvm::enumerate(run.updates)) {
-      b.CreateStore(update->getValOperand(),
-                    ValueAt(b, run, lane_, b.CreateAdd(first, b.getInt32(i))));
+    for (const auto& [i, write] : llvm::enumerate(run.writes)) {
+      b.CreateStore(ValueOf(*write), ValueAt(b, run, lane_, b.CreateAdd(first, b.getInt32(i))));
     }
   }
 
   // Each lane takes every 32nd of the warp's elements.
   void Take(llvm::IRBuilder<>& b, const Run& run) {
-    const AtomicRMWInst& model = *run.updates[0];
+    llvm::Type* type = ValueOf(*run.last)->getType();
     Value* lane_bytes = BytesOf(b, run, lane_);
-    for (size_t round = 0; round < run.updates.size(); ++round) {
+    for (size_t round = 0; round < run.writes.size(); ++round) {
       Value* number = b.CreateAdd(lane_, b.getInt32(round * kLanes));
-      Value* giver = b.CreateUDiv(number, b.getInt32(run.updates.size()));
-      Value* value = b.CreateLoad(model.getType(), ValueAt(b, run, giver, number));
+      Value* giver = b.CreateUDiv(number, b.getInt32(run.writes.size()));
+      Value* value = b.CreateLoad(type, ValueAt(b, run, giver, number));
       // All that launches name is in global memory.
       Value* origin = b.CreateLoad(b.getInt64Ty(), OriginOf(b, giver));
       Value* place = b.CreateIntToPtr(b.CreateAdd(origin, lane_bytes), b.getPtrTy(kGlobalSpace));
       place = b.CreateConstGEP1_64(b.getInt8Ty(), place, round * kLanes * run.ElementBytes());
-      auto* update = b.CreateAtomicRMW(model.getOperation(), place, value, model.getAlign(),
-                                       model.getOrdering(), model.getSyncScopeID());
-      update->copyMetadata(model,
-                           {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
+      llvm::Instruction* write = Write(b, run, value, place);
+      write->copyMetadata(*run.last,
+                          {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
     }
+  }
+
+  static llvm::Instruction* Write(llvm::IRBuilder<>& b, const Run& run, Value* value,
+                                  Value* place) {
+    const llvm::Align align(run.ElementBytes());
+    const auto* atomic = llvm::dyn_cast<AtomicRMWInst>(run.last);
+    if (atomic == nullptr) return b.CreateAlignedStore(value, place, align);
+    return b.CreateAtomicRMW(atomic->getOperation(), place, value, align, atomic->getOrdering(),
+                             atomic->getSyncScopeID());
   }
 
   Value* lane_;
@@ -325,8 +373,8 @@ void SetBlock(llvm::Function& function, uint32_t threads) {
   function.addFnAttr(kThreads, std::to_string(threads));
 }
 
-llvm::PreservedAnalyses ScatteredUpdatesPass::run(llvm::Module& module,
-                                                  llvm::ModuleAnalysisManager& analyses) {
+llvm::PreservedAnalyses NeighbouringWritesPass::run(llvm::Module& module,
+                                                    llvm::ModuleAnalysisManager& analyses) {
   auto& functions =
       analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
   bool changed = false;
