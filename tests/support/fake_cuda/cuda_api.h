@@ -21,6 +21,8 @@ using CUevent = struct CUevent_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
+using CUmemGenericAllocationHandle = unsigned long long;
+using CUmemAllocationGranularity_flags = int;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using cuuint64_t = uint64_t;
 using CUdevice_attribute = int;
@@ -44,6 +46,23 @@ struct CUDA_MEMSET_NODE_PARAMS {
   size_t pitch;
   unsigned value, elementSize;
   size_t width, height;
+};
+struct CUmemLocation {
+  int type, id;
+};
+struct CUmemAllocationProp {
+  int type, requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType, gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  int flags;
 };
 union CUkernelNodeAttrValue {
   char pad[64];

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tests/support/fake_cuda/access_checks.h"
@@ -41,6 +42,23 @@ class DeviceMemory {
   const void* OwnerOf(uint64_t address) const;
   // What kernels of the owner may use, sorted.
   std::vector<Interval> Intervals(const void* owner) const;
+
+  // --- Virtual memory, in multiples of kStep. What returns a text says what is wrong with the
+  // request; "": nothing, and it is done.
+  static constexpr uint64_t kStep = uint64_t{2} << 20;
+  // Addresses without memory; 0: there are none left.
+  uint64_t Reserve(uint64_t bytes);
+  std::string Unreserve(uint64_t address, uint64_t bytes);
+  // A handle of memory; 0: there is not enough.
+  uint64_t Create(uint64_t bytes);
+  std::string Release(uint64_t handle);
+  // New memory holds garbage, as that of Allocate.
+  std::string Map(uint64_t address, uint64_t bytes, uint64_t handle);
+  std::string Unmap(uint64_t address, uint64_t bytes);
+  // Kernels of the owner may use what is mapped there.
+  std::string SetAccess(uint64_t address, uint64_t bytes, const void* owner);
+  // Reserved addresses that nothing may use.
+  std::vector<Gap> Gaps() const;
   // Bytes of allocations that were never written, by the device's addresses.
   UnwrittenBytes& unwritten() { return unwritten_; }
   // The driver writes where Find has found a range.
@@ -49,14 +67,40 @@ class DeviceMemory {
   uint64_t used() const { return used_; }
 
  private:
+  struct Mapping {
+    uint64_t bytes, handle;
+    const void* owner;  // null: without access
+  };
+  struct Memory {
+    uint64_t bytes;
+    bool released, mapped;
+  };
+
+  // What is mapped and accessible, by its first address; neighbours of one reservation are joined.
+  void FindWindows();
+  void FreeIfUnused(uint64_t handle);
+  // Whether it is all of the mappings in it.
+  bool IsMapped(uint64_t address, uint64_t bytes) const;
+  uint8_t* Mirror(uint64_t address) const {
+    return mapped_ + (address - reinterpret_cast<uint64_t>(reserved_));
+  }
+
   uint64_t capacity_, used_ = 0;
-  uint64_t space_;  // bytes of the reservation: more than the capacity, so that reuse is late
+  uint64_t space_;    // bytes of addresses: more than the capacity, so that reuse is late
+  uint64_t virtual_;  // bytes of addresses behind them, for reservations
   uint8_t* reserved_ = nullptr;
   uint8_t* mapped_ = nullptr;
   uint64_t next_ = 0;                         // where to look for a gap: an offset
   std::map<uint64_t, uint64_t> allocations_;  // bytes by address
   std::map<uint64_t, const void*> owners_;    // likewise
   std::map<uint64_t, uint64_t> host_;
+  uint64_t virtual_next_ = 0;                  // as next_, behind the addresses of allocations
+  std::map<uint64_t, uint64_t> reservations_;  // bytes by address
+  std::map<uint64_t, Mapping> mappings_;       // by address
+  std::map<uint64_t, Memory> memories_;        // by handle
+  uint64_t last_handle_ = 0;
+  std::map<uint64_t, uint64_t> windows_;           // bytes by address
+  std::map<uint64_t, const void*> window_owners_;  // likewise
   UnwrittenBytes unwritten_;
 };
 

@@ -14,6 +14,7 @@
 namespace {
 
 using kiln::fake_cuda::current;
+using kiln::fake_cuda::DeviceMemory;
 using kiln::fake_cuda::Done;
 using kiln::fake_cuda::DriverCall;
 using kiln::fake_cuda::DriverState;
@@ -78,6 +79,17 @@ CUresult Fill(DriverCall& call, CUdeviceptr at, T value, size_t count, CUstream 
       false);
 }
 
+bool AreSteps(uint64_t a, uint64_t b) { return (a | b) % DeviceMemory::kStep == 0; }
+
+bool IsDeviceMemory(const DriverCall& call, const CUmemAllocationProp* kind) {
+  return static_cast<int>(kind->type) == 1 && static_cast<int>(kind->location.type) == 1 &&
+         call.Has(kind->location.id) && static_cast<int>(kind->requestedHandleTypes) == 0;
+}
+
+CUresult Checked(const char* name, const std::string& wrong) {
+  return wrong.empty() ? CUDA_SUCCESS : DriverState::Refuse(name, wrong);
+}
+
 CUresult Register(DriverCall& call, void* at, size_t bytes) {
   if (at == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   call.state.memory.AddHost(at, bytes);
@@ -92,6 +104,8 @@ CUresult AllocateHost(DriverCall& call, void** at, size_t bytes) {
 
 int Attribute(int attribute, int arch) {
   switch (attribute) {
+    case 102:  // virtual memory
+      return DriverState::Get().settings.no_virtual_memory ? 0 : 1;
     case 1:  // threads of a block
     case 2:
     case 3:
@@ -343,6 +357,77 @@ KILN_CALL cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) {
 KILN_CALL cuMemPoolTrimTo(CUmemoryPool, size_t) {
   KILN_BEGIN("cuMemPoolTrimTo", kInit);
   return CUDA_SUCCESS;
+}
+
+KILN_CALL cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp* kind,
+                                        CUmemAllocationGranularity_flags) {
+  KILN_BEGIN("cuMemGetAllocationGranularity", kInit);
+  *bytes = DeviceMemory::kStep;
+  return IsDeviceMemory(call, kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+KILN_CALL cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignment,
+                              CUdeviceptr wanted, unsigned long long flags) {
+  KILN_BEGIN("cuMemAddressReserve");
+  if (!AreSteps(bytes, alignment) || bytes == 0 || flags != 0) {
+    return DriverState::Refuse("cuMemAddressReserve", "sizes are multiples of 2 MiB");
+  }
+  if (call.state.settings.no_virtual_memory || wanted != 0 || alignment > DeviceMemory::kStep) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  *address = call.state.memory.Reserve(bytes);
+  return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+KILN_CALL cuMemAddressFree(CUdeviceptr address, size_t bytes) {
+  KILN_BEGIN("cuMemAddressFree");
+  return Checked("cuMemAddressFree", call.state.memory.Unreserve(address, bytes));
+}
+
+KILN_CALL cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
+                      const CUmemAllocationProp* kind, unsigned long long flags) {
+  KILN_BEGIN("cuMemCreate");
+  if (!AreSteps(bytes, 0) || bytes == 0 || flags != 0 || !IsDeviceMemory(call, kind)) {
+    return DriverState::Refuse("cuMemCreate", "it makes multiples of 2 MiB on a device");
+  }
+  uint64_t made = 0;
+  const CUresult result = call.state.CreateMemory(bytes, &made);
+  *handle = made;
+  return result;
+}
+
+KILN_CALL cuMemRelease(CUmemGenericAllocationHandle handle) {
+  KILN_BEGIN("cuMemRelease");
+  return Checked("cuMemRelease", call.state.memory.Release(handle));
+}
+
+KILN_CALL cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                   unsigned long long flags) {
+  KILN_BEGIN("cuMemMap");
+  if (!AreSteps(at, bytes) || offset != 0 || flags != 0) {
+    return DriverState::Refuse("cuMemMap", "it maps whole memory at multiples of 2 MiB");
+  }
+  return Checked("cuMemMap", call.state.memory.Map(at, bytes, handle));
+}
+
+// A device does not wait here either, and work on the memory would fail later or not at all.
+KILN_CALL cuMemUnmap(CUdeviceptr at, size_t bytes) {
+  KILN_BEGIN("cuMemUnmap");
+  if (call.state.streams.HasWorkOf(DriverCall::context())) {
+    return DriverState::Refuse("cuMemUnmap", "work that may use the memory has not run");
+  }
+  return Checked("cuMemUnmap", call.state.memory.Unmap(at, bytes));
+}
+
+KILN_CALL cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc* access,
+                         size_t count) {
+  KILN_BEGIN("cuMemSetAccess");
+  if (count != 1 || static_cast<int>(access->location.type) != 1 ||
+      !call.Has(access->location.id) || static_cast<int>(access->flags) != 3) {
+    return DriverState::Refuse("cuMemSetAccess", "one device reads and writes");
+  }
+  const CUcontext owner = call.state.contexts[access->location.id].get();
+  return Checked("cuMemSetAccess", call.state.memory.SetAccess(at, bytes, owner));
 }
 
 KILN_CALL cuMemAllocHost_v2(void** at, size_t bytes) {
@@ -732,6 +817,14 @@ KILN_CALL cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64
       {"cuDeviceGetDefaultMemPool", reinterpret_cast<void*>(&cuDeviceGetDefaultMemPool)},
       {"cuMemPoolSetAttribute", reinterpret_cast<void*>(&cuMemPoolSetAttribute)},
       {"cuMemPoolTrimTo", reinterpret_cast<void*>(&cuMemPoolTrimTo)},
+      {"cuMemGetAllocationGranularity", reinterpret_cast<void*>(&cuMemGetAllocationGranularity)},
+      {"cuMemAddressReserve", reinterpret_cast<void*>(&cuMemAddressReserve)},
+      {"cuMemAddressFree", reinterpret_cast<void*>(&cuMemAddressFree)},
+      {"cuMemCreate", reinterpret_cast<void*>(&cuMemCreate)},
+      {"cuMemRelease", reinterpret_cast<void*>(&cuMemRelease)},
+      {"cuMemMap", reinterpret_cast<void*>(&cuMemMap)},
+      {"cuMemUnmap", reinterpret_cast<void*>(&cuMemUnmap)},
+      {"cuMemSetAccess", reinterpret_cast<void*>(&cuMemSetAccess)},
       {"cuMemAllocHost_v2", reinterpret_cast<void*>(&cuMemAllocHost_v2)},
       {"cuMemHostAlloc", reinterpret_cast<void*>(&cuMemHostAlloc)},
       {"cuMemFreeHost", reinterpret_cast<void*>(&cuMemFreeHost)},

@@ -68,6 +68,8 @@ Settings Settings::Parse(const char* text) {
       settings.fail_launch = value;
     } else if (name == "no_kernels") {
       settings.no_kernels = true;
+    } else if (name == "no_virtual_memory") {
+      settings.no_virtual_memory = true;
     } else if (name == "no_device") {
       settings.no_device = true;
     } else if (name == "devices") {
@@ -163,6 +165,17 @@ int DriverState::ArchOf(CUdevice device) const {
   return settings.archs[std::min(number, settings.archs.size() - 1)];
 }
 
+CUresult DriverState::CreateMemory(uint64_t bytes, uint64_t* handle) {
+  if (++allocations_ == settings.fail_alloc) return CUDA_ERROR_OUT_OF_MEMORY;
+  *handle = memory.Create(bytes);
+  return *handle == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult DriverState::Refuse(const char* call, const std::string& why) {
+  std::fprintf(stderr, "fake CUDA: %s: %s\n", call, why.c_str());
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 void DriverState::RunAll() { streams.RunAll(); }
 
 Stream* DriverState::StreamOf(CUstream handle) {
@@ -231,6 +244,7 @@ void DriverState::Run(CUfunction function, const uint32_t blocks[3], const uint3
   grid.parameters = std::move(parameters);
   grid.is_cooperative = cooperative;
   grid.memory = memory.Intervals(function->module->context);
+  grid.gaps = memory.Gaps();
   AccessChecks checks;
   checks.print = [this](const std::string& text) { PrintReport(text); };
   if (settings.check_races) {

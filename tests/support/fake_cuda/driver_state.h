@@ -7,11 +7,12 @@
 //   reports=PATH      appends that to the file, too
 //   ptx=FOLDER        writes the PTX of each module to FOLDER/NUMBER.ptx
 //   memory=N          MiB of the device's memory (8192)
-//   fail_alloc=N      the N-th allocation of device memory fails, from 1
+//   fail_alloc=N      the N-th allocation of device memory fails, from 1, cuMemCreate's included
 //   fail_image=N      all modules from the N-th on are refused with CUDA_ERROR_INVALID_IMAGE
 //   fail_launch=NAME  launches of kernels of that name, or the launch of that number from 1, fail
 //                     with CUDA_ERROR_ILLEGAL_ADDRESS
 //   no_kernels        launches do nothing: for programs that only compile
+//   no_virtual_memory the devices lack cuMemMap and what belongs to it
 //   no_device         there is a driver, but no device
 //   devices=N         devices (1)
 //   driver=N          the version that cuDriverGetVersion gives (13000): an older one refuses newer
@@ -70,7 +71,7 @@ struct Settings {
   uint64_t memory = uint64_t{8} << 30;  // bytes
   int64_t fail_alloc = 0, fail_image = 0;
   std::string fail_launch;
-  bool no_kernels = false, no_device = false;
+  bool no_kernels = false, no_device = false, no_virtual_memory = false;
   int devices = 1;
   int driver = 13000;
   std::vector<int> archs = {90};
@@ -93,6 +94,10 @@ class DriverState {
   // The stream of a handle (0, 1 and 2 are the current context's default streams), or nullptr.
   Stream* StreamOf(CUstream handle);
   uint64_t Allocate(uint64_t bytes, CUcontext context);
+  // The memory of a handle, without an address.
+  CUresult CreateMemory(uint64_t bytes, uint64_t* handle);
+  // Says on stderr why a call is wrong.
+  static CUresult Refuse(const char* call, const std::string& why);
   void RunAll();
   void Log(const char* call);
 

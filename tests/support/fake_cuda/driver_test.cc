@@ -19,6 +19,18 @@ CUresult cuCtxSetCurrent(CUcontext);
 CUresult cuCtxSynchronize();
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
 CUresult cuMemFree_v2(CUdeviceptr);
+CUresult cuMemGetInfo_v2(size_t*, size_t*);
+CUresult cuMemGetAllocationGranularity(size_t*, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags);
+CUresult cuMemAddressReserve(CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long);
+CUresult cuMemAddressFree(CUdeviceptr, size_t);
+CUresult cuMemCreate(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
+                     unsigned long long);
+CUresult cuMemRelease(CUmemGenericAllocationHandle);
+CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
+CUresult cuMemUnmap(CUdeviceptr, size_t);
+CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t);
+CUresult cuDeviceGetAttribute(int*, CUdevice_attribute, CUdevice);
 CUresult cuMemAllocHost_v2(void**, size_t);
 CUresult cuMemFreeHost(void*);
 CUresult cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
@@ -386,6 +398,95 @@ TEST_F(FakeCuda, UnknownInstructionsAndImagesAreRefused) {
   EXPECT_EQ(cuModuleLoadData(&module, "no PTX"), CUDA_ERROR_INVALID_PTX);
 }
 
+// --- Virtual memory
+
+constexpr size_t kStep = size_t{2} << 20;
+constexpr CUmemAllocationProp kOnDevice = {1, 0, {1, 0}, nullptr, {}};
+constexpr CUmemAccessDesc kAccess = {{1, 0}, 3};
+
+// Maps new memory, without access to it.
+void MapNew(CUdeviceptr at, size_t bytes) {
+  CUmemGenericAllocationHandle memory = 0;
+  EXPECT_EQ(cuMemCreate(&memory, bytes, &kOnDevice, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemMap(at, bytes, 0, memory, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+}
+
+size_t FreeBytes() {
+  size_t free = 0, total = 0;
+  EXPECT_EQ(cuMemGetInfo_v2(&free, &total), CUDA_SUCCESS);
+  return free;
+}
+
+TEST_F(FakeCuda, ReservedAddressesGetMemoryInPieces) {
+  size_t step = 0;
+  EXPECT_EQ(cuMemGetAllocationGranularity(&step, &kOnDevice, 0), CUDA_SUCCESS);
+  EXPECT_EQ(step, kStep);
+  const size_t free = FreeBytes();
+  CUdeviceptr at = 0;
+  ASSERT_EQ(cuMemAddressReserve(&at, 4 * kStep, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(FreeBytes(), free);
+  MapNew(at, kStep);
+  MapNew(at + kStep, 2 * kStep);
+  EXPECT_EQ(FreeBytes(), free - 3 * kStep);
+  EXPECT_EQ(cuMemSetAccess(at, 3 * kStep, &kAccess, 1), CUDA_SUCCESS);
+  // Fills, copies and kernels cross the borders of pieces.
+  EXPECT_EQ(cuMemsetD32Async(at + kStep - 8, 7, 4, nullptr), CUDA_SUCCESS);
+  U32 read(5);
+  EXPECT_EQ(cuMemcpyDtoH_v2(read.data(), at + kStep - 8, 20), CUDA_SUCCESS);
+  EXPECT_EQ(read, (U32{7, 7, 7, 7, 0xa5a5a5a5}));
+  EXPECT_EQ(cuMemUnmap(at, 3 * kStep), CUDA_SUCCESS);
+  EXPECT_EQ(FreeBytes(), free);
+  EXPECT_EQ(cuMemcpyDtoH_v2(read.data(), at, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemAddressFree(at, 4 * kStep), CUDA_SUCCESS);
+}
+
+TEST_F(FakeCuda, MisusedAddressesAreNamed) {
+  const auto refused = [](CUresult result, const std::string& text) {
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(result, CUDA_ERROR_INVALID_VALUE) << text;
+    EXPECT_NE(said.find(text), std::string::npos) << said;
+    testing::internal::CaptureStderr();
+  };
+  testing::internal::CaptureStderr();
+  CUdeviceptr at = 0;
+  CUmemGenericAllocationHandle memory = 0;
+  refused(cuMemAddressReserve(&at, 100, 0, 0, 0), "multiples of 2 MiB");
+  refused(cuMemCreate(&memory, kStep + 1, &kOnDevice, 0), "multiples of 2 MiB");
+  ASSERT_EQ(cuMemAddressReserve(&at, 3 * kStep, 0, 0, 0), CUDA_SUCCESS);
+  MapNew(at, 2 * kStep);
+  EXPECT_EQ(cuMemcpyHtoD_v2(at, &at, 8), CUDA_ERROR_INVALID_VALUE);  // without access
+  ASSERT_EQ(cuMemCreate(&memory, kStep, &kOnDevice, 0), CUDA_SUCCESS);
+  refused(cuMemMap(at + kStep, kStep, 0, memory, 0), "mapped there already");
+  refused(cuMemMap(at + 2 * kStep, 2 * kStep, 0, memory, 0), "another size");
+  refused(cuMemMap(at + 3 * kStep, kStep, 0, memory, 0), "not reserved");
+  ASSERT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+  refused(cuMemRelease(memory), "no such memory");
+  refused(cuMemMap(at + 2 * kStep, kStep, 0, memory, 0), "no such memory");
+  refused(cuMemSetAccess(at, 3 * kStep, &kAccess, 1), "not all of what was mapped");
+  refused(cuMemUnmap(at, kStep), "not all of what was mapped");
+  refused(cuMemAddressFree(at, 3 * kStep), "still mapped");
+  refused(cuMemAddressFree(at, 2 * kStep), "no reservation");
+  EXPECT_EQ(cuMemFree_v2(at), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuMemSetAccess(at, 2 * kStep, &kAccess, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD32Async(at, 1, 1, nullptr), CUDA_SUCCESS);
+  refused(cuMemUnmap(at, 2 * kStep), "has not run");
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemUnmap(at, 2 * kStep), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAddressFree(at, 3 * kStep), CUDA_SUCCESS);
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(FakeCuda, AddressesAreUsedAgain) {
+  for (int n = 0; n < 1000; ++n) {
+    CUdeviceptr at = 0;
+    ASSERT_EQ(cuMemAddressReserve(&at, size_t{8} << 30, 0, 0, 0), CUDA_SUCCESS) << n;
+    MapNew(at, kStep);
+    ASSERT_EQ(cuMemUnmap(at, kStep), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAddressFree(at, size_t{8} << 30), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(FakeCuda, FunctionsAreFoundByName) {
   void* function = nullptr;
   EXPECT_EQ(cuGetProcAddress_v2("cuMemFree", &function, 13000, 0, nullptr), CUDA_SUCCESS);
@@ -421,6 +522,30 @@ TEST(FakeCudaDeathTest, AnAccessBehindAnAllocationEndsTheContext) {
   EXPECT_EXIT(StoreAt(2, CUDA_ERROR_MISALIGNED_ADDRESS), zero, "not a multiple of 4");
 }
 
+void StoreToReserved(size_t mapped, size_t accessible, size_t offset) {
+  Begin();
+  CUdeviceptr at = 0;
+  cuMemAddressReserve(&at, 4 * kStep, 0, 0, 0);
+  MapNew(at, accessible);
+  cuMemSetAccess(at, accessible, &kAccess, 1);
+  if (mapped > accessible) MapNew(at + accessible, mapped - accessible);
+  const std::string text = std::string(kHead) +
+                           ".visible .entry f(.param .u64 p) {\n.reg .b64 %rd<3>;\n"
+                           "ld.param.u64 %rd1, [p];\nst.global.u32 [%rd1], 1;\nret;\n}";
+  at += offset;
+  void* parameters[] = {&at};
+  cuLaunchKernel(Load(text, "f"), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
+  Exit(cuCtxSynchronize() == CUDA_SUCCESS);
+}
+
+TEST(FakeCudaDeathTest, AnAccessOfReservedAddressesEndsTheContext) {
+  const auto zero = testing::ExitedWithCode(0), one = testing::ExitedWithCode(1);
+  EXPECT_EXIT(StoreToReserved(2 * kStep, 2 * kStep, 2 * kStep - 4), zero, "");
+  EXPECT_EXIT(StoreToReserved(2 * kStep, 2 * kStep, 2 * kStep), one,
+              "nothing is mapped there, in a reservation of 8388608 bytes.*kernel f");
+  EXPECT_EXIT(StoreToReserved(2 * kStep, kStep, kStep), one, "mapped without cuMemSetAccess");
+}
+
 TEST(FakeCudaDeathTest, TheHostCannotReadDeviceMemory) {
   EXPECT_EXIT(
       {
@@ -440,6 +565,20 @@ TEST(FakeCudaDeathTest, SettingsMakeCallsFail) {
         const bool first = cuMemAlloc_v2(&a, 8) == CUDA_SUCCESS;
         const bool second = cuMemAlloc_v2(&a, 8) == CUDA_ERROR_OUT_OF_MEMORY;
         Exit(first && second && cuMemAlloc_v2(&a, 8) == CUDA_SUCCESS);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        setenv("KILN_FAKE_CUDA", "fail_alloc=2;no_virtual_memory", 1);
+        Begin();
+        CUdeviceptr a = 0;
+        int has = 1;
+        CUmemGenericAllocationHandle memory = 0;
+        const bool first = cuMemAlloc_v2(&a, 8) == CUDA_SUCCESS;
+        const bool second = cuMemCreate(&memory, kStep, &kOnDevice, 0) == CUDA_ERROR_OUT_OF_MEMORY;
+        const bool lacks = cuDeviceGetAttribute(&has, 102, 0) == CUDA_SUCCESS && has == 0 &&
+                           cuMemAddressReserve(&a, kStep, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED;
+        Exit(first && second && lacks);
       },
       testing::ExitedWithCode(0), "");
   EXPECT_EXIT(

@@ -97,6 +97,12 @@ void Streams::RunAllOf(const void* owner) {
   }
 }
 
+bool Streams::HasWorkOf(const void* owner) const {
+  return std::any_of(streams_.begin(), streams_.end(), [owner](const auto& stream) {
+    return stream->owner == owner && !stream->queue.empty();
+  });
+}
+
 void Streams::Clear() {
   for (const auto& stream : streams_) {
     for (const Stream::Work& work : stream->queue) *work.done = true;

@@ -48,7 +48,8 @@ class Streams {
   void RunAll();
   void RunAllOf(const void* owner);
   bool RunOne();  // false: nothing waits
-  void Clear();   // after an error that ends the context
+  bool HasWorkOf(const void* owner) const;
+  void Clear();  // after an error that ends the context
 
  private:
   bool CanRun(const Stream& stream) const;

@@ -533,6 +533,9 @@ uint8_t* Warp::FindMemory(const Instruction& in, int lane, uint64_t address, uin
               (behind ? " bytes behind" : " bytes before") + " an allocation of " +
               std::to_string(near.end - near.begin) + " bytes at " + Hex(near.begin);
   }
+  for (const Gap& gap : grid_->gaps) {
+    if (address >= gap.begin && address < gap.end) nearest = gap.what;
+  }
   grid_->Report(Fault::kIllegalAddress, "access of " + std::to_string(bytes) + " bytes at " +
                                             Hex(address) + " (" + nearest + ") in " +
                                             Where(in, lane));

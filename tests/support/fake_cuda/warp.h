@@ -27,6 +27,12 @@ struct Interval {
   uint64_t begin, end, shift;
 };
 
+// Addresses that nothing may use, and why.
+struct Gap {
+  uint64_t begin, end;
+  std::string what;
+};
+
 struct Fault {
   enum Kind { kNone, kIllegalAddress, kMisaligned, kTrap, kDeadlock, kTimeout, kBadBlock };
   Kind kind = kNone;
@@ -43,7 +49,8 @@ struct Grid {
   uint64_t id;
   std::vector<uint8_t> parameters;
   std::vector<Interval> memory;  // sorted
-  uint64_t stack_bytes;          // of a lane
+  std::vector<Gap> gaps;
+  uint64_t stack_bytes;  // of a lane
   AccessChecks* checks = nullptr;
   bool is_cooperative = false;  // its blocks wait for each other, so all of them run at once
 
