@@ -85,11 +85,15 @@ typedef struct KilnCudaLaunch {
  * Whoever activates a cell takes zeroed memory: of the cells that a collection has freed, or the
  * next bytes of the tree's memory, which nothing has used. Cells become free in collections only,
  * between kernels.
+ *
+ * A tree may grow: then the addresses behind `end` are its own, too, and the host moves `end`
+ * between kernels. A thread that takes memory beyond `mark`, or finds too little, asks for more.
  */
 #define KILN_CUDA_SLICE 128   /* the most cells of a slice */
 #define KILN_CUDA_RETIRED 256 /* chains of retired cells */
 #define KILN_CUDA_LOCKS 1024
 #define KILN_CUDA_TREE_BLOCKS 1024 /* the most blocks of the runtime's own kernel */
+#define KILN_CUDA_GROWING 256      /* the most trees of a device that grow */
 
 /* Before each cell, chunk or directory: links those that are free or retired. */
 typedef struct KilnCudaBlock {
@@ -151,11 +155,18 @@ typedef struct KilnCudaNode {
   KilnCudaPool memory, directories;
 } KilnCudaNode;
 
-/* In memory that host and device see: the first cell for which there was no memory. */
+/* In memory that host and device see: the first cell for which there was no memory, and the trees
+ * that ask for more. */
 typedef struct KilnCudaNotice {
   uint32_t failed, ready; /* as in KilnCudaReports */
   uint64_t tree, node;
+  uint32_t asked;                   /* not 0 once a tree has asked, after its number below */
+  uint32_t asks[KILN_CUDA_GROWING]; /* MiB that a tree needs; 0: it has not asked */
 } KilnCudaNotice;
+
+/* Behind all addresses. _FAILED: something has found too little memory, too. */
+#define KILN_CUDA_FAILED (~(uint64_t)1)
+#define KILN_CUDA_ASKED (~(uint64_t)0)
 
 typedef struct KilnCudaTree {
   uint8_t *next, *end; /* of the memory that nothing has used */
@@ -165,6 +176,9 @@ typedef struct KilnCudaTree {
   KilnCudaNode* nodes; /* the sparse ones, parents first */
   uint64_t num_nodes;
   uint32_t locks[KILN_CUDA_LOCKS]; /* of slots, by their addresses */
+  /* Since CUDA ABI 2 of modules. */
+  uint64_t mark;  /* an address; KILN_CUDA_ASKED or _FAILED until the host has answered */
+  uint32_t* asks; /* of the notice; null: the tree does not grow */
   /* Of the runtime's own kernel: its barriers, and what its blocks have counted. */
   uint32_t arrived, generation;
   uint64_t sums[KILN_CUDA_TREE_BLOCKS];

@@ -17,6 +17,7 @@ initialized = False
 generation = 0
 instances_made = 0  # of kernels, since the latest init or reset
 derivatives_made = False  # whether instances of derivatives are among them
+memory_given = False  # whether the program or its environment sets device_memory_GB
 
 
 @python_scope
@@ -55,7 +56,7 @@ def init(
 
         ti.init(arch=ti.cpu, default_fp=ti.f64, debug=True)
     """
-    global initialized, log_level
+    global initialized, log_level, memory_given
     if require_version is not None:
         _check_version(require_version)
     if "default_up" in options:
@@ -75,6 +76,7 @@ def init(
             setattr(cfg, name, _parse_option(name, variable, text))
     for name, value in options.items():
         setattr(cfg, name, value)
+    memory_given = "device_memory_GB" in {**options, **environment}
     if not _test_mode:
         log_level = _level(str(cfg.log_level).lower())
     if cfg.check_overflow not in ON_OVERFLOW:
@@ -109,8 +111,8 @@ def reset():
         ti.reset()
         print(x[0])  # raises: TaichiRuntimeError: is gone
     """
-    global initialized, generation, instances_made, derivatives_made
-    initialized = False
+    global initialized, generation, instances_made, derivatives_made, memory_given
+    initialized = memory_given = False
     generation += 1
     instances_made = 0
     derivatives_made = False
@@ -141,12 +143,13 @@ def companion_placed():
 
 def tree_budget():
     """The memory budget of trees with sparse SNodes, by init's options; None if unlimited. On the
-    CPU all trees share it, on CUDA it is that of each tree."""
+    CPU all trees share it, on CUDA it is that of each tree, which otherwise grows."""
     global _budget
     limit = cfg.snode_memory_GB
     if cfg.arch == cuda and not limit:
         limit = cfg.device_memory_fraction * _native.device_memory_bytes() / 2**30
-        limit = limit or cfg.device_memory_GB
+        if not limit and (memory_given or cfg.device_memory_GB != OPTIONS["device_memory_GB"]):
+            limit = cfg.device_memory_GB
     if not limit:
         return None
     if _budget is None or _budget[0] != generation:

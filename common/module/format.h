@@ -35,7 +35,7 @@ inline constexpr uint16_t kMinor = 1;
 inline constexpr uint32_t kModuleAbi = 3, kOldestModuleAbi = 1;
 inline constexpr uint32_t kModuleAbiWithCpuCode = 2;
 inline constexpr uint32_t kTreeAbi = 1, kOldestTreeAbi = 1;
-inline constexpr uint32_t kCudaAbi = 1, kOldestCudaAbi = 1;
+inline constexpr uint32_t kCudaAbi = 2, kOldestCudaAbi = 1;
 // The symbol that a shared object exports; static ones append '_' and the module's name.
 inline constexpr char kSymbol[] = "kiln_module_v1";
 inline constexpr char kSection[] = ".kiln.meta";

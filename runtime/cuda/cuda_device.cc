@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_device.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -187,6 +188,7 @@ CudaDevice::CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceN
   multiprocessors_ = std::max(attribute(cuda::kMultiprocessorCount), 1u);
   threads_of_multiprocessor_ = std::max(attribute(cuda::kThreadsOfMultiprocessor), 1024u);
   runs_cooperative_launches_ = attribute(cuda::kCooperativeLaunch) != 0;
+  has_virtual_memory_ = attribute(cuda::kVirtualMemory) != 0;
   char name[256] = {};
   driver_.DeviceGetName(name, sizeof name - 1, device);
   name_ = name;
@@ -297,6 +299,12 @@ Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
   return LoadCudaKernel(this, payload, std::move(info));
 }
 
+uint64_t CudaDevice::FreeBytes() {
+  size_t free = 0, total = 0;
+  if (Enter().ok()) driver_.MemGetInfo(&free, &total);
+  return free;
+}
+
 std::unique_ptr<LaunchGraph> CudaDevice::MakeGraph() { return std::make_unique<CudaGraph>(this); }
 
 uint64_t CudaDevice::memory_bytes() {
@@ -347,6 +355,10 @@ Result<Address> CudaDevice::AllocateMemory(uint64_t bytes, uint64_t asked,
   if (code == cuda::kOutOfMemory && FreeScratch()) code = driver_.MemAlloc(&memory, bytes);
   if (code == cuda::kSuccess) return memory;
   if (code != cuda::kOutOfMemory) return ErrorOf(code, "no memory for " + what);
+  return NoMemory(asked, what);
+}
+
+Error CudaDevice::NoMemory(uint64_t asked, const std::string& what) {
   size_t free = 0, total = 0;
   driver_.MemGetInfo(&free, &total);
   const uint64_t of_trees = TreeBytes() >> 20;
@@ -355,11 +367,10 @@ Result<Address> CudaDevice::AllocateMemory(uint64_t bytes, uint64_t asked,
                                ? ""
                                : "; trees with sparse SNodes hold " + std::to_string(of_trees) +
                                      " (ti.init(device_memory_GB=...) sets the most of each)";
-  return Error{ErrorCode::kResourceExhausted,
-               "cannot allocate " + std::to_string(asked) + " bytes (" +
-                   std::to_string(asked >> 20) + " MiB) for " + what + " on " + name_ +
-                   ", of whose " + std::to_string(total >> 20) + " MiB " +
-                   std::to_string(free >> 20) + " are free" + held};
+  return {ErrorCode::kResourceExhausted,
+          "cannot allocate " + std::to_string(asked) + " bytes (" + std::to_string(asked >> 20) +
+              " MiB) for " + what + " on " + name_ + ", of whose " + std::to_string(total >> 20) +
+              " MiB " + std::to_string(free >> 20) + " are free" + held};
 }
 
 Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
@@ -536,7 +547,7 @@ Result<Device::MadeTree> CudaDevice::MakeTree(TreeShape shape, TreeOptions optio
   return MadeTree{tree, tree->buffer()};
 }
 
-Result<Address> CudaDevice::RememberTree(const CudaTree* tree, uint64_t* id) {
+Result<CudaDevice::TreeNotice> CudaDevice::RememberTree(const CudaTree* tree, bool grows) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (notice_ == nullptr) {
     void* memory = nullptr;
@@ -547,21 +558,49 @@ Result<Address> CudaDevice::RememberTree(const CudaTree* tree, uint64_t* id) {
     std::memset(memory, 0, sizeof(KilnCudaNotice));
     notice_ = static_cast<KilnCudaNotice*>(memory);
   }
-  *id = ++last_tree_;
-  trees_[*id] = tree;
-  return notice_address_;
+  int asks = -1;
+  if (grows) {
+    std::array<bool, KILN_CUDA_GROWING> taken = {};
+    for (const auto& [id, known] : trees_) {
+      if (known.asks >= 0) taken[known.asks] = true;
+    }
+    const auto free = std::find(taken.begin(), taken.end(), false);
+    if (free != taken.end()) asks = static_cast<int>(free - taken.begin());
+    if (asks >= 0) __atomic_store_n(&notice_.load()->asks[asks], 0u, __ATOMIC_RELAXED);
+  }
+  trees_[++last_tree_] = {tree, asks};
+  const Address at = notice_address_ + offsetof(KilnCudaNotice, asks) + asks * sizeof(uint32_t);
+  return TreeNotice{last_tree_, notice_address_, asks < 0 ? 0 : at};
 }
 
 uint64_t CudaDevice::TreeBytes() {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t bytes = 0;
-  for (const auto& [id, tree] : trees_) bytes += tree->buffer()->size();
+  for (const auto& [id, known] : trees_) bytes += known.tree->bytes();
   return bytes;
 }
 
 void CudaDevice::ForgetTree(uint64_t id) {
+  const std::lock_guard<std::mutex> growing(growing_);
   const std::lock_guard<std::mutex> lock(mutex_);
   trees_.erase(id);
+}
+
+void CudaDevice::GrowTreesThatAsk() {
+  const std::lock_guard<std::mutex> growing(growing_);
+  std::vector<std::pair<const CudaTree*, uint64_t>> asking;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    KilnCudaNotice* const notice = notice_;
+    // First, since a tree that asks meanwhile sets it again.
+    __atomic_store_n(&notice->asked, 0u, __ATOMIC_SEQ_CST);
+    for (const auto& [id, known] : trees_) {
+      if (known.asks < 0) continue;
+      const uint64_t mib = __atomic_exchange_n(&notice->asks[known.asks], 0u, __ATOMIC_SEQ_CST);
+      if (mib != 0) asking.emplace_back(known.tree, mib << 20);
+    }
+  }
+  for (const auto& [tree, bytes] : asking) tree->Grow(bytes);
 }
 
 Result<Address> CudaDevice::ClearTapes(cuda::Stream stream) {
@@ -602,7 +641,7 @@ Result<> CudaDevice::TakeNotice() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto tree = trees_.find(notice->tree);
   // A tree that is gone took its failure along.
-  const std::string text = tree == trees_.end() ? "" : tree->second->Refusal(notice->node);
+  const std::string text = tree == trees_.end() ? "" : tree->second.tree->Refusal(notice->node);
   __atomic_store_n(&notice->ready, 0u, __ATOMIC_RELAXED);
   __atomic_store_n(&notice->failed, 0u, __ATOMIC_RELEASE);
   if (text.empty()) return {};

@@ -48,6 +48,8 @@ class CudaDevice final : public Device {
   // The most blocks of a task (saturating_grid_dim); 0: as many as pay.
   uint32_t most_blocks() const { return most_blocks_.load(std::memory_order_relaxed); }
   bool runs_cooperative_launches() const { return runs_cooperative_launches_; }
+  // Whether memory can be mapped to reserved addresses (growing_memory.h).
+  bool has_virtual_memory() const { return has_virtual_memory_; }
   // Loads the kernel that works on trees, unless it is there.
   Result<> LoadTreeKernel();
   // Requires: LoadTreeKernel has succeeded.
@@ -90,9 +92,23 @@ class CudaDevice final : public Device {
   // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
   cuda::Address idle_reports() const { return idle_reports_; }
   // Of trees with sparse levels: gives one a number for the notice (KilnCudaNotice) that its
-  // kernels fill in, and returns the notice's address.
-  Result<cuda::Address> RememberTree(const CudaTree* tree, uint64_t* id);
+  // kernels fill in. `asks`: where kernels ask for memory for it, if `grows`; 0: there are too many
+  // such trees, so that it does not grow.
+  struct TreeNotice {
+    uint64_t id;
+    cuda::Address notice, asks;
+  };
+  Result<TreeNotice> RememberTree(const CudaTree* tree, bool grows);
+  // Returns when no thread has the tree grow any more.
   void ForgetTree(uint64_t id);
+  // Before work on trees: gives those that have asked for it more memory. Does not wait for the
+  // device, and is one load if no tree has asked. Requires: the thread has no turn.
+  void GrowTrees() {
+    const KilnCudaNotice* notice = notice_.load(std::memory_order_acquire);
+    if (notice != nullptr && __atomic_load_n(&notice->asked, __ATOMIC_RELAXED) != 0) {
+      GrowTreesThatAsk();
+    }
+  }
   // The tapes of threads (KilnCudaTapes) for the next launch. Launches share them: they come one
   // after the other. Their memory is ThreadTape::GivenLimit, or else a part of the device's.
   // `stream`: of the launch's turn.
@@ -102,6 +118,12 @@ class CudaDevice final : public Device {
   // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
   // needed. Takes back scratch memory if there is not enough. ResourceExhausted names the size.
   Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
+  // The error of a device without so much memory.
+  Error NoMemory(uint64_t asked, const std::string& what);
+  // Frees scratch memory that no launch uses. False: there was none.
+  bool FreeScratch();
+  // Bytes of the device's memory that nothing uses.
+  uint64_t FreeBytes();
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
   // Notes a launch of these kernels, for the errors of Synchronize.
@@ -147,8 +169,7 @@ class CudaDevice final : public Device {
   static Result<CudaDevice*> Make(int32_t number);
   // The memory of all trees with sparse levels.
   uint64_t TreeBytes();
-  // Frees scratch memory that no launch uses. False: there was none.
-  bool FreeScratch();
+  void GrowTreesThatAsk();
   // Error in a forked process.
   Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.
@@ -162,7 +183,7 @@ class CudaDevice final : public Device {
   const uint32_t generation_ = ForkGeneration::Get();  // of the process that made the context
   uint32_t arch_ = 0;                                  // 90 for sm_90
   uint32_t multiprocessors_ = 1, threads_of_multiprocessor_ = 1024;
-  bool runs_cooperative_launches_ = false;
+  bool runs_cooperative_launches_ = false, has_virtual_memory_ = false;
   std::once_flag tree_kernel_loads_;
   Result<> tree_kernel_loaded_;
   cuda::TreeKernel tree_kernel_;
@@ -186,8 +207,14 @@ class CudaDevice final : public Device {
   // In the host's memory, which the device writes; null before the first tree.
   std::atomic<KilnCudaNotice*> notice_{nullptr};
   cuda::Address notice_address_ = 0;
-  std::map<uint64_t, const CudaTree*> trees_;
+  struct KnownTree {
+    const CudaTree* tree;
+    int asks;  // its number in the notice; -1: none
+  };
+  std::map<uint64_t, KnownTree> trees_;
   uint64_t last_tree_ = 0;
+  // Held while trees grow, before `mutex_` and all locks of trees.
+  std::mutex growing_;
   cuda::Address tapes_ = 0;
   uint64_t tape_bytes_ = 0;
 };

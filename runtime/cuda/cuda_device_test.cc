@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/artifact/cuda_payload.h"
+#include "runtime/cuda/mirrored_buffer.h"
 #include "runtime/cuda_abi_digest.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/random.h"
@@ -655,6 +656,59 @@ TEST_F(CudaDeviceTest, ExhaustedMemoryNamesTheSizes) {
   ASSERT_FALSE(buffer.ok());
   EXPECT_EQ(buffer.error().code, ErrorCode::kResourceExhausted);
   EXPECT_THAT(buffer.error().text, HasSubstr("5 MiB) for fields on Fake, of whose 8 MiB 1 are"));
+  EXPECT_EQ(driver_->live, live);
+}
+
+TEST_F(CudaDeviceTest, AReservedBufferGrows) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const int64_t live = driver_->live;
+  {
+    const Result<std::unique_ptr<MirroredBuffer>> made =
+        MirroredBuffer::Reserve(device_, 80 * kMiB, kMiB);
+    ASSERT_TRUE(made.ok());
+    MirroredBuffer& buffer = **made;
+    const uint8_t* const address = buffer.data();
+    EXPECT_EQ(buffer.size(), 80 * kMiB);
+    EXPECT_EQ(buffer.committed(), kMiB);
+    int32_t* const end = Ints(buffer) + kMiB / 4;
+    ASSERT_TRUE(buffer.Touch(kMiB - 400, 400, HostAccess::kWrite).ok());
+    end[-1] = 7;
+    ASSERT_TRUE(buffer.HandOver().ok());
+
+    *driver_ = {};
+    ASSERT_TRUE(buffer.Grow(2 * kMiB + 5).ok());
+    EXPECT_EQ(driver_->fills, 1);
+    EXPECT_EQ(driver_->waits + driver_->copies_in + driver_->copies_out, 0);
+    EXPECT_EQ(buffer.committed(), 3 * kMiB);
+    EXPECT_EQ(buffer.data(), address);
+    // A kernel on both sides of the old end.
+    auto kernel = *Load(Info({Range("add_one", 200)}));
+    const uint64_t slots[] = {reinterpret_cast<uint64_t>(address) + kMiB - 400, 200};
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+    ASSERT_TRUE(buffer.Touch(kMiB - 400, 2 * kMiB, HostAccess::kRead).ok());
+    EXPECT_THAT(std::vector<int32_t>(end - 100, end - 1), Each(1));
+    EXPECT_EQ(end[-1], 8);
+    EXPECT_THAT(std::vector<int32_t>(end, end + 100), Each(1));
+    EXPECT_THAT(std::vector<int32_t>(end + 100, end + 100000), Each(0));
+
+    driver_->fail_allocation = 1;
+    EXPECT_EQ(buffer.Grow(kMiB).error().code, ErrorCode::kResourceExhausted);
+    EXPECT_EQ(buffer.committed(), 3 * kMiB);
+    ASSERT_TRUE(buffer.Grow(uint64_t{1} << 40).ok());
+    EXPECT_EQ(buffer.committed(), buffer.size());
+    ASSERT_TRUE(buffer.Grow(kMiB).ok());
+    EXPECT_EQ(buffer.committed(), buffer.size());
+    // Pages are handed over in parts of 64 MiB.
+    int32_t* const border = Ints(buffer) + 64 * kMiB / 4;
+    ASSERT_TRUE(buffer.Touch(64 * kMiB - 8, 16, HostAccess::kWrite).ok());
+    std::fill(border - 2, border + 2, 5);
+    ASSERT_TRUE(buffer.HandOver().ok());
+    const uint64_t other_slots[] = {reinterpret_cast<uint64_t>(address) + 64 * kMiB - 8, 4};
+    ASSERT_TRUE(kernel->Launch(other_slots, nullptr));
+    ASSERT_TRUE(buffer.Touch(64 * kMiB - 8, 16, HostAccess::kRead).ok());
+    EXPECT_THAT(std::vector<int32_t>(border - 2, border + 2), Each(6));
+    driver_->live = live + 4;  // cleared above: addresses and three pieces
+  }
   EXPECT_EQ(driver_->live, live);
 }
 

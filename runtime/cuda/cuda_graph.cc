@@ -120,6 +120,7 @@ Result<> CudaGraph::Launch(const std::function<uint64_t()>& random) {
   // In another library's context, the default stream would be another one, without an error.
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (exec_ == nullptr) return {};
+  if (uses_trees_) device_->GrowTrees();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Result<> drawn = DrawAgain(random); !drawn.ok()) return drawn;
   device_->NoteLaunch(names_);

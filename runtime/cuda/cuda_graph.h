@@ -34,6 +34,8 @@ class CudaGraph final : public LaunchGraph {
   // Memory of the launch alone, zeroed before the parts that follow. Launches outside of the graph
   // have other memory, since another thread may start the graph between their tasks.
   Result<cuda::Address> AddTemporaries(uint64_t bytes);
+  // Some of the parts use trees with sparse levels.
+  void NoteTrees() { uses_trees_ = true; }
   Result<> AddTreeWork(cuda::Address nodes, uint32_t node, uint32_t work);
   // A task with the parameter `launch`, a KilnCudaLaunch. The tasks of one launch share the object.
   // `draws`: each start of the graph gives the launch another `random`.
@@ -60,6 +62,7 @@ class CudaGraph final : public LaunchGraph {
   std::vector<std::string> added_;  // names of kernels, each once
   NamesInErrors names_;             // the same, after Finish
   std::vector<cuda::Address> temporaries_;
+  bool uses_trees_ = false;
   std::vector<Drawing> drawings_;
   cuda::Graph graph_ = nullptr;
   cuda::GraphNode last_ = nullptr;

@@ -68,12 +68,18 @@ class Scratch {
   uint64_t results_at_ = 0;
 };
 
+// The nodes of a tree with sparse levels.
+bool IsNodes(const ArgumentSlot& slot) {
+  return slot.kind == ArgumentSlot::Kind::kTree && slot.element == 1;
+}
+
 class CudaKernel final : public DeviceCode {
  public:
   CudaKernel(CudaDevice* device, const KernelInfo& info, cuda::Module module)
       : device_(device),
         info_(info),
         own_names_(std::make_shared<const std::vector<std::string>>(1, info.name)),
+        uses_trees_(std::any_of(info.arguments.begin(), info.arguments.end(), IsNodes)),
         module_(module) {}
   ~CudaKernel() override;
 
@@ -105,6 +111,7 @@ class CudaKernel final : public DeviceCode {
   CudaDevice* const device_;
   const KernelInfo info_;
   const NamesInErrors own_names_;  // one, for launches that have none
+  const bool uses_trees_;
   const cuda::Module module_;
   std::vector<BoundTask> tasks_;
   mutable std::mutex mutex_;  // of the members below
@@ -165,7 +172,7 @@ Result<CudaKernel::BoundTask> CudaKernel::BindWork(const TaskInfo& task) const {
                                           : KILN_CUDA_LIST_CELLS;
   for (size_t i = 0; i < info_.arguments.size(); ++i) {
     const ArgumentSlot& slot = info_.arguments[i];
-    if (slot.kind == ArgumentSlot::Kind::kTree && slot.param == task.tree && slot.element == 1) {
+    if (IsNodes(slot) && slot.param == task.tree) {
       bound.tree_slot = static_cast<int>(i);
     }
   }
@@ -303,6 +310,7 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
       !entered.ok()) {
     return fail(entered.error());
   }
+  if (uses_trees_) device_->GrowTrees();
   std::unique_ptr<Scratch> scratch;
   if (IsAwaited()) {
     Result<std::unique_ptr<Scratch>> taken = TakeScratch();
@@ -347,6 +355,7 @@ Result<> CudaKernel::AddTo(LaunchGraph* to, const uint64_t* arguments) const {
                  "the host waits for launches of kernel `" + info_.name + "`"};
   }
   auto* const graph = static_cast<CudaGraph*>(to);
+  if (uses_trees_) graph->NoteTrees();
   const auto words = std::make_shared<std::vector<uint64_t>>(sizeof(KilnCudaLaunch) / 8);
   words->insert(words->end(), arguments, arguments + info_.arguments.size());
   auto* const launch = reinterpret_cast<KilnCudaLaunch*>(words->data());

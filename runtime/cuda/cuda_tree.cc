@@ -20,6 +20,8 @@ using cuda::Address;
 
 constexpr uint64_t kDefaultLimit = uint64_t{1} << 30;
 constexpr uint64_t kLeastArena = uint64_t{1} << 16;
+// A tree with less behind its mark does not ask again before it has found too little.
+constexpr uint64_t kLeastGrowth = uint64_t{1} << 20;
 
 // As in Tree: vector loads of the last element of a stand-in must not read the next one.
 uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
@@ -192,8 +194,9 @@ Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape s
     if (Result<> loaded = device->LoadTreeKernel(); !loaded.ok()) return loaded.error();
   }
   auto tree = std::unique_ptr<CudaTree>(new CudaTree(device, std::move(shape), options));
-  const uint64_t limit = options.budget == nullptr ? kDefaultLimit : options.budget->limit();
-  if (Result<> allocated = tree->Allocate(limit); !allocated.ok()) return allocated.error();
+  if (Result<> allocated = tree->Allocate(options.budget.get()); !allocated.ok()) {
+    return allocated.error();
+  }
   return tree;
 }
 
@@ -204,26 +207,52 @@ CudaTree::~CudaTree() {
   if (id_ != 0) device_->ForgetTree(id_);
 }
 
-Result<> CudaTree::Allocate(uint64_t limit) {
-  // A cache line of zeros behind the root, for stray reads.
-  const uint64_t head = (shape_.root_bytes() + 64 + 255) / 256 * 256;
-  const uint64_t fixed = head + Image::Bytes(shape_) + 4096;
+// As much as cells and lists can take, or a half or quarter or so of it.
+Result<std::unique_ptr<Buffer>> CudaTree::TakeMemory(uint64_t fixed, const MemoryBudget* budget) {
+  bool grows = budget == nullptr && device_->has_virtual_memory();
+  uint64_t limit = budget == nullptr ? kDefaultLimit : budget->limit();
+  if (grows && fixed >= limit) limit = 2 * fixed;
   if (fixed >= limit) {
     return Error{ErrorCode::kResourceExhausted,
                  "the root of the fields takes " + std::to_string(shape_.root_bytes()) +
                      " bytes; the limit is " + std::to_string(limit) + " bytes"};
   }
-  uint64_t arena = std::min(WorstArena(shape_), limit - fixed);
-  Result<std::unique_ptr<Buffer>> memory = device_->Allocate(fixed + arena);
+  const uint64_t worst = WorstArena(shape_);
+  const auto take = [&](uint64_t arena) -> Result<std::unique_ptr<Buffer>> {
+    if (arena < worst && grows) {
+      const uint64_t most = std::min(worst, std::max(device_->memory_bytes(), arena));
+      auto reserved = MirroredBuffer::Reserve(device_, fixed + most, fixed + arena);
+      if (reserved.ok()) growing_ = reserved->get();
+      if (reserved.ok()) return std::unique_ptr<Buffer>(*std::move(reserved));
+      if (reserved.error().code != ErrorCode::kUnimplemented) return reserved.error();
+      grows = false;
+    }
+    return device_->Allocate(fixed + arena);
+  };
+  uint64_t arena = std::min(worst, limit - fixed);
+  Result<std::unique_ptr<Buffer>> memory = take(arena);
   // What the program needs may be far less than it may need.
   while (!memory.ok() && memory.error().code == ErrorCode::kResourceExhausted &&
          arena / 2 >= kLeastArena) {
     arena /= 2;
-    memory = device_->Allocate(fixed + arena);
+    memory = take(arena);
   }
+  return memory;
+}
+
+Result<> CudaTree::Allocate(const MemoryBudget* budget) {
+  // A cache line of zeros behind the root, for stray reads.
+  const uint64_t head = (shape_.root_bytes() + 64 + 255) / 256 * 256;
+  const uint64_t fixed = head + Image::Bytes(shape_) + 4096;
+  Result<std::unique_ptr<Buffer>> memory = TakeMemory(fixed, budget);
   if (!memory.ok()) return memory.error();
-  const uint64_t bytes = fixed + arena;
   buffer_ = std::make_shared<RootOfBuffer>(*std::move(memory), shape_.root_bytes());
+  if (Result<> touched = buffer_->Touch(0, fixed, HostAccess::kWrite); !touched.ok())
+    return touched;
+  return WriteImage(head);
+}
+
+Result<> CudaTree::WriteImage(uint64_t head) {
   // Parents first, whatever their numbers.
   std::vector<int> open = {0}, parent(shape_.size(), 0), holder(shape_.size(), 0);
   while (!open.empty()) {
@@ -238,8 +267,6 @@ Result<> CudaTree::Allocate(uint64_t limit) {
       open.push_back(child);
     }
   }
-  if (Result<> touched = buffer_->Touch(0, fixed, HostAccess::kWrite); !touched.ok())
-    return touched;
   Image image(this, head);
   tree_ = image.New<KilnCudaTree>(1);
   auto* nodes = image.New<KilnCudaNode>(order_.size());
@@ -276,15 +303,70 @@ Result<> CudaTree::Allocate(uint64_t limit) {
   arena_ = image.end();
   KilnCudaTree& tree = image.Host(tree_);
   tree.next = buffer_->data() + arena_;
-  tree.end = buffer_->data() + bytes;
+  tree.end = buffer_->data() + bytes();
   tree.root = buffer_->data();
-  Result<Address> notice = device_->RememberTree(this, &id_);
-  if (!notice.ok()) return notice.error();
-  tree.notice = reinterpret_cast<KilnCudaNotice*>(*notice);
+  Result<CudaDevice::TreeNotice> known = device_->RememberTree(this, growing_ != nullptr);
+  if (!known.ok()) return known.error();
+  id_ = known->id;
+  asks_ = known->asks;
+  tree.notice = reinterpret_cast<KilnCudaNotice*>(known->notice);
   tree.id = id_;
   tree.nodes = nodes;
   tree.num_nodes = order_.size();
+  tree.asks = reinterpret_cast<uint32_t*>(asks_);
+  tree.mark = NextMark();
   return {};
+}
+
+uint64_t CudaTree::bytes() const {
+  return growing_ == nullptr ? buffer_->size() : growing_->committed();
+}
+
+// --- Growing
+
+// Half of the memory for cells, and after a request in vain half of what then was behind the mark:
+// the device may have more by then.
+uint64_t CudaTree::NextMark() const {
+  if (asks_ == 0) return KILN_CUDA_ASKED;
+  const uint64_t end = bytes(), from = is_full_ ? mark_ : arena_;
+  mark_ = from + (end - from) / 2;
+  const bool is_last = end == buffer_->size() || end - mark_ < kLeastGrowth;
+  return is_last ? KILN_CUDA_ASKED : reinterpret_cast<Address>(buffer_->data()) + mark_;
+}
+
+void CudaTree::Grow(uint64_t needed) const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (growing_ == nullptr) return;
+  if (Result<> entered = device_->Enter(); !entered.ok()) return device_->Keep(entered);
+  const uint64_t before = bytes(), free = device_->FreeBytes();
+  const uint64_t most = std::max(free / 2, std::min(needed, free));
+  uint64_t more = std::min(std::max(before, needed), most);
+  Result<> grown = growing_->Grow(more);
+  while (!grown.ok() && grown.error().code == ErrorCode::kResourceExhausted && more > 0) {
+    more /= 2;
+    grown = growing_->Grow(more);
+  }
+  device_->Keep(grown);
+  is_full_ = bytes() == before;
+  SetEnd();
+}
+
+void CudaTree::SetEnd() const {
+  const auto end = reinterpret_cast<Address>(buffer_->data()) + bytes();
+  const uint64_t mark = NextMark();
+  device_->Keep(growing_->ChangeBoth([&]() -> Result<> {
+    // Whatever state its page is in: the device gets the same.
+    auto* mirror = reinterpret_cast<KilnCudaTree*>(
+        buffer_->host() + (reinterpret_cast<uint8_t*>(tree_) - buffer_->data()));
+    mirror->end = reinterpret_cast<uint8_t*>(end);
+    mirror->mark = mark;
+    CudaDevice::Turn turn;
+    if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
+    const cuda::Code code =
+        cuda::StartTreeGrowth(*device_, reinterpret_cast<Address>(tree_), end, mark, turn.stream());
+    if (code == cuda::kSuccess) return {};
+    return device_->ErrorOf(code, "sparse SNodes cannot grow");
+  }));
 }
 
 std::string CudaTree::Refusal(uint64_t node) const {
@@ -298,16 +380,19 @@ std::string CudaTree::Refusal(uint64_t node) const {
            : std::string("cannot activate another ") +
                  (shape_[static_cast<int>(number)].kind->is_list ? "chunk" : "cell") +
                  " of SNode " + name;
-  return "out of memory: " + what + "; its tree has " + std::to_string(buffer_->size()) +
-         " bytes on the CUDA device (ti.init(device_memory_GB=...) sets the limit)";
+  const char* const advice = growing_ == nullptr ? " (ti.init(device_memory_GB=...) sets the limit)"
+                             : is_full_          ? ", which has no more memory"
+                                                 : ", and grows before the next launch";
+  return "out of memory: " + what + "; its tree has " + std::to_string(bytes()) +
+         " bytes on the CUDA device" + advice;
 }
 
 // --- The mirror
 
 uint8_t* CudaTree::Mirror(const void* at, uint64_t bytes, HostAccess access) const {
   const uint64_t offset = static_cast<const uint8_t*>(at) - buffer_->data();
-  KILN_CHECK(offset < buffer_->size()) << "an address outside of a tree";
-  bytes = std::min(bytes, buffer_->size() - offset);
+  KILN_CHECK(offset < this->bytes()) << "an address outside of a tree";
+  bytes = std::min(bytes, this->bytes() - offset);
   if (Result<> touched = buffer_->Touch(offset, bytes, access); !touched.ok() && failure_.ok()) {
     failure_ = touched;
   }
@@ -339,9 +424,14 @@ uint8_t* CudaTree::Take(KilnCudaPool* pool) const {
   } else {
     KilnCudaTree& tree = *Mirror(tree_, HostAccess::kWrite);
     const uint64_t bytes = BlockBytes(own.bytes);
-    if (bytes > static_cast<uint64_t>(tree.end - tree.next)) return nullptr;
+    // Grow writes to the same mirror.
+    if (bytes > static_cast<uint64_t>(tree.end - tree.next)) {
+      Grow(bytes);
+      if (bytes > static_cast<uint64_t>(tree.end - tree.next)) return nullptr;
+    }
     block = reinterpret_cast<KilnCudaBlock*>(tree.next);
     tree.next += bytes;
+    if (reinterpret_cast<Address>(tree.next) > tree.mark) Grow(0);
   }
   ++own.made;
   return reinterpret_cast<uint8_t*>(block + 1);
@@ -617,6 +707,7 @@ void CudaTree::Work(int node, uint32_t work) const {
 }
 
 void CudaTree::DeactivateAll(int node) {
+  device_->GrowTrees();  // makes lists
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   // The deepest first: the lists that lead to them still have the cells above.
   for (size_t i = order_.size(); i-- > 0;) {

@@ -5,13 +5,21 @@
 // pages that it touches, follows the device's pointers in them, and takes cells from the same
 // pools, between launches.
 //
-// A tree has all of its memory from the start, because a kernel cannot get more: as much as all of
-// its cells and lists can take, but no more than its budget, and on a device that has less, a half
-// or quarter or so of that. An activation without memory fails: the next launch or synchronisation
-// says so.
+// A kernel cannot get memory, so a tree has some from the start: as much as all of its cells and
+// lists can take, but no more than its budget, or 1 GiB without one, and on a device that has less,
+// a half or quarter or so of that. An activation without memory fails: the next launch or
+// synchronisation says so.
+//
+// A tree without a budget grows: it has addresses for all that it can take, up to the device's
+// memory, and commits more of them (GrowingMemory) before a launch, once kernels before it have
+// used half of what it has, or found too little. Kernels ask for that in memory of the host
+// (KilnCudaNotice), so no launch waits or makes a call of the driver to find out. What it commits
+// is for kernels that are launched later: those that the device was given before see the old end.
+// Without virtual memory the tree stays as it is.
 #ifndef KILN_RUNTIME_CUDA_CUDA_TREE_H_
 #define KILN_RUNTIME_CUDA_CUDA_TREE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,12 +35,13 @@
 namespace kiln {
 
 class CudaDevice;
+class MirroredBuffer;
 
 // Thread-safe, but no launch may run on other threads while the host works on the tree.
 class CudaTree final : public TreeData {
  public:
-  // `options.budget`: the most bytes of this tree; null: 1 GiB. ResourceExhausted if the device has
-  // no memory for it.
+  // `options.budget`: the bytes of this tree; null: 1 GiB at first, and what it needs later.
+  // ResourceExhausted if the device has no memory for it.
   static Result<std::unique_ptr<CudaTree>> Make(CudaDevice* device, TreeShape shape,
                                                 const TreeOptions& options);
   ~CudaTree() override;
@@ -40,8 +49,14 @@ class CudaTree final : public TreeData {
   // The memory, which begins with the root's cell. All of it at once means that cell: the tree
   // itself touches what it uses of the others.
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
+  // What it has of the device's memory.
+  uint64_t bytes() const;
   // Why the tree had no memory, by the numbers of a notice.
   std::string Refusal(uint64_t node) const;
+  // Commits as much again as the tree has, or `needed` bytes if that is more, but at most half of
+  // what the device has free, unless those are needed. Less where the device gives less, maybe
+  // nothing.
+  void Grow(uint64_t needed) const;
 
   const TreeShape& shape() const override { return shape_; }
   uint8_t* root() const override;
@@ -65,7 +80,14 @@ class CudaTree final : public TreeData {
   };
 
   CudaTree(CudaDevice* device, TreeShape shape, const TreeOptions& options);
-  Result<> Allocate(uint64_t limit);
+  Result<> Allocate(const MemoryBudget* budget);
+  // Memory for the tree; sets `growing_` if it grows.
+  Result<std::unique_ptr<Buffer>> TakeMemory(uint64_t fixed, const MemoryBudget* budget);
+  Result<> WriteImage(uint64_t head);
+  // Tells kernels that are launched from now on where the tree's memory ends.
+  void SetEnd() const;
+  // From where on the tree asks for more memory (KilnCudaTree.mark).
+  uint64_t NextMark() const;
   Error Beyond(int node, uint32_t axis, const int64_t* at) const;
   Result<std::vector<Level>> WayTo(int node, const int64_t* at) const;
   uint64_t Arena() const;
@@ -104,6 +126,10 @@ class CudaTree final : public TreeData {
   const TreeShape shape_;
   const std::vector<std::string> names_;
   std::shared_ptr<Buffer> buffer_;
+  MirroredBuffer* growing_ = nullptr;  // in `buffer_`; null: the tree does not grow
+  mutable uint64_t mark_ = 0;          // the last one, as an offset
+  // Whether the device had nothing when the tree last asked.
+  mutable std::atomic<bool> is_full_{false};
   // Addresses of the device.
   KilnCudaTree* tree_ = nullptr;
   KilnNode** table_ = nullptr;         // by node
@@ -111,6 +137,7 @@ class CudaTree final : public TreeData {
   std::vector<int> order_;             // of the sparse ones, parents first
   uint64_t arena_ = 0;                 // offset of the cells
   uint64_t id_ = 0;
+  uint64_t asks_ = 0;  // KilnCudaTree.asks
   mutable std::recursive_mutex mutex_;
   mutable Result<> failure_;
 };

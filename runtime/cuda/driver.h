@@ -45,6 +45,22 @@ struct FillNode {
   size_t width = 0, height = 1;  // in elements, in rows
 };
 
+// CUmemAllocationProp: memory of a device, by default without anything special.
+struct MemoryKind {
+  int type = 1;  // pinned
+  int handle_types = 0;
+  int location_type = 1;  // a device
+  int device = 0;
+  void* metadata = nullptr;
+  unsigned char flags[8] = {};
+};
+using MemoryHandle = unsigned long long;  // CUmemGenericAllocationHandle
+// CUmemAccessDesc: a device reads and writes.
+struct MemoryAccess {
+  int location_type = 1;
+  int device = 0;
+  int flags = 3;
+};
 // CUresult, as far as Kiln tells its numbers apart.
 inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
                       kInvalidContext = 201, kNoBinaryForGpu = 209, kUnsupportedPtxVersion = 222,
@@ -52,7 +68,7 @@ inline constexpr Code kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidI
 // CUdevice_attribute
 inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75,
                      kComputeCapabilityMinor = 76, kCooperativeLaunch = 95;
-inline constexpr int kThreadsOfMultiprocessor = 39;
+inline constexpr int kThreadsOfMultiprocessor = 39, kVirtualMemory = 102;
 // CUlimit
 inline constexpr int kLimitOfStack = 0;
 // CUpointer_attribute
@@ -83,6 +99,19 @@ inline constexpr int kNodeCooperative = 2, kWordsOfAttribute = 16;
   X(cuMemAlloc_v2, MemAlloc, (Address * address, size_t bytes))                                    \
   X(cuMemFree_v2, MemFree, (Address address))                                                      \
   X(cuMemGetInfo_v2, MemGetInfo, (size_t* free, size_t* total))                                    \
+  X(cuMemGetAllocationGranularity, MemGranularity,                                                 \
+    (size_t* bytes, const MemoryKind* kind, int recommended))                                      \
+  X(cuMemAddressReserve, AddressReserve,                                                           \
+    (Address * address, size_t bytes, size_t alignment, Address wanted, unsigned long long flags)) \
+  X(cuMemAddressFree, AddressFree, (Address address, size_t bytes))                                \
+  X(cuMemCreate, MemCreate,                                                                        \
+    (MemoryHandle * memory, size_t bytes, const MemoryKind* kind, unsigned long long flags))       \
+  X(cuMemRelease, MemRelease, (MemoryHandle memory))                                               \
+  X(cuMemMap, MemMap,                                                                              \
+    (Address at, size_t bytes, size_t offset, MemoryHandle memory, unsigned long long flags))      \
+  X(cuMemUnmap, MemUnmap, (Address at, size_t bytes))                                              \
+  X(cuMemSetAccess, MemSetAccess,                                                                  \
+    (Address at, size_t bytes, const MemoryAccess* access, size_t count))                          \
   X(cuMemHostAlloc, HostAlloc, (void** at, size_t bytes, unsigned flags))                          \
   X(cuMemFreeHost, HostFree, (void* at))                                                           \
   X(cuMemHostGetDevicePointer_v2, HostGetDevicePointer,                                            \

@@ -1,5 +1,7 @@
 #include "runtime/cuda/mirrored_buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,11 +18,30 @@ using cuda::Address;
 // A copy of so much takes about as long as starting it.
 constexpr uint64_t kPage = uint64_t{64} << 10;
 constexpr uint64_t kAlignment = 256;  // cuMemAlloc's
+constexpr uint64_t kPagesOfPart = 1024;
 
 // As RootBuffer's margins (storage.cc), but small: the device commits all memory at once.
+constexpr uint64_t kMostMargin = uint64_t{1} << 20;
 uint64_t MarginOf(uint64_t bytes) {
-  return std::clamp<uint64_t>(bytes / 8, kAlignment, uint64_t{1} << 20) / kAlignment * kAlignment;
+  return std::clamp<uint64_t>(bytes / 8, kAlignment, kMostMargin) / kAlignment * kAlignment;
 }
+
+// Zeros of the host that take memory page by page, when they are used. The system counts none of
+// them before (but where it never gives more than it has).
+class HostAddresses final : public Buffer {
+ public:
+  // Null if there are not so many.
+  static std::unique_ptr<HostAddresses> Reserve(uint64_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return nullptr;
+    return std::unique_ptr<HostAddresses>(new HostAddresses(static_cast<uint8_t*>(at), bytes));
+  }
+  ~HostAddresses() override { munmap(data(), size()); }
+
+ private:
+  HostAddresses(uint8_t* at, uint64_t bytes) : Buffer(at, at, bytes) {}
+};
 
 }  // namespace
 
@@ -39,6 +60,53 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* dev
   }
   return std::unique_ptr<MirroredBuffer>(new MirroredBuffer(
       device, *memory, reinterpret_cast<uint8_t*>(*memory + margin), *std::move(mirror), bytes));
+}
+
+Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Reserve(CudaDevice* device, uint64_t most,
+                                                                uint64_t bytes) {
+  Result<std::unique_ptr<GrowingMemory>> reserved =
+      GrowingMemory::Reserve(device, most + 2 * kMostMargin);
+  if (!reserved.ok()) return reserved.error();
+  std::unique_ptr<GrowingMemory> memory = *std::move(reserved);
+  const uint64_t addresses = memory->reserved() - 2 * kMostMargin;
+  std::unique_ptr<HostAddresses> mirror = HostAddresses::Reserve(addresses);
+  if (mirror == nullptr) {
+    return Error{ErrorCode::kUnimplemented, "the host has no addresses for a mirror of " +
+                                                std::to_string(addresses) + " bytes"};
+  }
+  const cuda::Address start = memory->address();
+  const uint64_t whole = bytes + 2 * kMostMargin + memory->step() - 1;
+  if (Result<> committed = memory->Commit(std::min(whole, memory->reserved())); !committed.ok()) {
+    return committed.error();
+  }
+  CudaDevice::Turn turn;
+  if (Result<> taken = device->TakeTurn(&turn); !taken.ok()) return taken.error();
+  const cuda::Code code = device->driver().Set8(start, 0, memory->committed(), turn.stream());
+  if (code != cuda::kSuccess) return device->ErrorOf(code, "no memory for fields");
+  std::unique_ptr<MirroredBuffer> buffer(
+      new MirroredBuffer(device, /*memory=*/0, reinterpret_cast<uint8_t*>(start + kMostMargin),
+                         std::move(mirror), addresses));
+  buffer->committed_ = memory->committed() - 2 * kMostMargin;
+  buffer->growing_ = std::move(memory);
+  buffer->MakePages(addresses);
+  return buffer;
+}
+
+Result<> MirroredBuffer::Grow(uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t before = growing_->committed();
+  const Result<> committed = growing_->Commit(std::min(bytes, growing_->reserved() - before));
+  if (!committed.ok() || growing_->committed() == before) return committed;
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
+  // What strays into the margin behind the old end must not be found in a cell.
+  const uint64_t from = before - kMostMargin;
+  const cuda::Code code = device_->driver().Set8(growing_->address() + from, 0,
+                                                 growing_->committed() - from, turn.stream());
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "clearing memory of SNodes failed");
+  // The new pages are outdated in the mirror.
+  committed_.store(growing_->committed() - 2 * kMostMargin, std::memory_order_release);
+  return {};
 }
 
 Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Borrow(CudaDevice* device, uint8_t* address,
@@ -63,11 +131,18 @@ MirroredBuffer::MirroredBuffer(CudaDevice* device, Address memory, uint8_t* data
       device_(device),
       memory_(memory),
       mirror_(std::move(mirror)),
-      pages_(memory == 0 ? 0 : (bytes + kPage - 1) / kPage) {
-  for (auto& page : pages_) page.store(kValid, std::memory_order_relaxed);
+      committed_(bytes) {
+  if (memory != 0) MakePages(bytes);
   touched_ = true;
 }
 
+void MirroredBuffer::MakePages(uint64_t bytes) {
+  pages_ = std::vector<std::atomic<uint8_t>>((bytes + kPage - 1) / kPage);
+  touched_parts_.assign(pages_.size() / kPagesOfPart + 1, true);
+  for (uint64_t p = 0; p < NumPages(); ++p) pages_[p].store(kValid, std::memory_order_relaxed);
+}
+
+// Reserved memory ends with its owner.
 MirroredBuffer::~MirroredBuffer() {
   // In a forked child the memory is the parent's.
   if (memory_ != 0 && device_->Enter().ok()) device_->driver().MemFree(memory_);
@@ -75,8 +150,13 @@ MirroredBuffer::~MirroredBuffer() {
 
 Device* MirroredBuffer::device() const { return device_; }
 
+// Another library's memory has no pages.
+uint64_t MirroredBuffer::NumPages() const {
+  return std::min<uint64_t>((committed() + kPage - 1) / kPage, pages_.size());
+}
+
 MirroredBuffer::Range MirroredBuffer::BytesOf(uint64_t first, uint64_t last) const {
-  return {first * kPage, std::min(last * kPage, size())};
+  return {first * kPage, std::min(last * kPage, committed())};
 }
 
 Result<> MirroredBuffer::CopyOut(Range range) {
@@ -101,7 +181,7 @@ Result<> MirroredBuffer::CopyIn(Range range) {
 
 void MirroredBuffer::CheckInside(uint64_t offset, uint64_t bytes) const {
   KILN_CHECK(mirror_ != nullptr) << "the host uses borrowed memory that has no mirror";
-  KILN_CHECK(offset < size() && bytes <= size() - offset) << "bytes outside of a buffer";
+  KILN_CHECK(offset < committed() && bytes <= committed() - offset) << "bytes outside of a buffer";
 }
 
 template <typename Visit>
@@ -189,6 +269,7 @@ Result<> MirroredBuffer::TouchPages(Range range, HostAccess access) {
       if (Result<> done = ForEachPart(BytesOf(p, last), fetch); !done.ok()) return done;
     }
     for (last = std::max(last, p + 1); p < last; ++p) {
+      touched_parts_[p / kPagesOfPart] = true;
       if (state(p) < Wanted(access)) pages_[p].store(Wanted(access), std::memory_order_release);
     }
   }
@@ -203,11 +284,22 @@ Result<> MirroredBuffer::HandOver() {
 
 Result<> MirroredBuffer::HandOverPages() {
   if (!touched_.load(std::memory_order_relaxed)) return {};
+  const uint64_t end = NumPages();
+  for (uint64_t first = 0; first < end; first += kPagesOfPart) {
+    if (!touched_parts_[first / kPagesOfPart]) continue;
+    const Result<> done = HandOverPart(first, std::min(first + kPagesOfPart, end));
+    if (!done.ok()) return done;
+    touched_parts_[first / kPagesOfPart] = false;
+  }
+  touched_.store(false, std::memory_order_relaxed);
+  return {};
+}
+
+Result<> MirroredBuffer::HandOverPart(uint64_t first, uint64_t end) {
   const auto hand_over = [this](Range part, bool is_shared) {
     return is_shared ? Result<>() : CopyIn(part);
   };
-  const uint64_t end = pages_.size();
-  for (uint64_t p = 0; p < end;) {
+  for (uint64_t p = first; p < end;) {
     uint64_t last = p;
     while (last < end && pages_[last].load(std::memory_order_relaxed) == kWritten) ++last;
     if (last > p) {
@@ -215,8 +307,7 @@ Result<> MirroredBuffer::HandOverPages() {
     }
     p = std::max(last, p + 1);
   }
-  for (auto& page : pages_) page.store(kOutdated, std::memory_order_relaxed);
-  touched_.store(false, std::memory_order_relaxed);
+  for (uint64_t p = first; p < end; ++p) pages_[p].store(kOutdated, std::memory_order_relaxed);
   return {};
 }
 

@@ -32,6 +32,8 @@ Result<TreeKernel> LoadTreeKernel(CudaDevice* device) {
   // Never unloaded: the driver ends before static destructors run.
   Code code = driver.ModuleLoadData(&module, ptx.c_str());
   if (code == kSuccess) code = driver.ModuleGetFunction(&kernel.function, module, "kiln_cuda_tree");
+  if (code == kSuccess)
+    code = driver.ModuleGetFunction(&kernel.grow, module, "kiln_cuda_tree_grow");
   if (code != kSuccess) {
     return driver.ErrorOf(code, "the CUDA driver does not load the code for sparse SNodes");
   }
@@ -60,6 +62,13 @@ Code StartTreeWork(const CudaDevice& device, Address nodes, uint32_t node, uint3
   }
   return driver.LaunchKernel(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
                              /*shared_bytes=*/0, stream, parameters, nullptr);
+}
+
+Code StartTreeGrowth(const CudaDevice& device, Address tree, Address end, Address mark,
+                     Stream stream) {
+  void* parameters[] = {&tree, &end, &mark};
+  return device.driver().LaunchKernel(device.tree_kernel().grow, 1, 1, 1, 1, 1, 1,
+                                      /*shared_bytes=*/0, stream, parameters, nullptr);
 }
 
 }  // namespace kiln::cuda

@@ -17,6 +17,7 @@ namespace cuda {
 // the number of one, and work on it (KilnCudaTreeWork).
 struct TreeKernel {
   Function function = nullptr;
+  Function grow = nullptr;  // kiln_cuda_tree_grow
   unsigned blocks = 1, threads = 1;
   bool is_cooperative = false;
 };
@@ -27,6 +28,10 @@ Result<TreeKernel> LoadTreeKernel(CudaDevice* device);
 // Starts the device's.
 Code StartTreeWork(const CudaDevice& device, Address nodes, uint32_t node, uint32_t work,
                    Stream stream);
+
+// Tells a tree where its memory ends, and from where on it asks for more.
+Code StartTreeGrowth(const CudaDevice& device, Address tree, Address end, Address mark,
+                     Stream stream);
 
 }  // namespace cuda
 }  // namespace kiln

@@ -45,6 +45,31 @@ inline bool TakeBytes(uint64_t* next, uint64_t end, uint64_t bytes, uint64_t* at
   return false;
 }
 
+// Asks the host for memory of which `bytes` are needed at least.
+inline void Ask(KilnCudaTree* tree, uint64_t bytes) {
+  const uint64_t mib = (bytes >> 20) + 1;
+  *tree->asks = mib < 0xffffffff ? static_cast<uint32_t>(mib) : 0xffffffffu;
+  __nvvm_membar_sys();
+  Store(&tree->notice->asked, 1u);
+}
+
+// After memory up to `next` was taken: the first thread beyond the mark asks for more.
+inline void NoteTaken(KilnCudaTree* tree, uint64_t next) {
+  uint64_t mark = Load(&tree->mark);
+  while (next > mark) {
+    if (Exchange(&tree->mark, &mark, KILN_CUDA_ASKED)) return Ask(tree, 0);
+  }
+}
+
+// After a request for `bytes` found too little: the first one asks, even if the mark was passed.
+inline void NoteMissing(KilnCudaTree* tree, uint64_t bytes) {
+  if (tree->asks == nullptr) return;
+  uint64_t mark = Load(&tree->mark);
+  while (mark != KILN_CUDA_FAILED) {
+    if (Exchange(&tree->mark, &mark, KILN_CUDA_FAILED)) return Ask(tree, bytes);
+  }
+}
+
 inline uint64_t BlockBytes(uint64_t bytes) {
   return sizeof(KilnCudaBlock) + (bytes + 31) / 32 * 32;
 }

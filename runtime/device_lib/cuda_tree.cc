@@ -27,8 +27,10 @@ uint8_t* Take(KilnCudaTree* tree, KilnCudaPool* pool) {
     uint64_t at;
     if (!TakeBytes(reinterpret_cast<uint64_t*>(&tree->next), reinterpret_cast<uint64_t>(tree->end),
                    bytes, &at)) {
+      NoteMissing(tree, bytes);
       return nullptr;
     }
+    NoteTaken(tree, at + bytes);
     block = reinterpret_cast<KilnCudaBlock*>(at);
   }
   Add(&pool->made, uint64_t{1});

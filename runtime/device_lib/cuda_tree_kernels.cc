@@ -299,9 +299,13 @@ bool Reserve(KilnCudaTree* tree, KilnCudaList* list, uint64_t count) {
       list->elements = reinterpret_cast<KilnElement*>(tree->next);
       list->capacity = capacity;
       tree->next += bytes;
+      NoteTaken(tree, reinterpret_cast<uint64_t>(tree->next));
       return true;
     }
-    if (capacity == count) return false;
+    if (capacity == count) {
+      NoteMissing(tree, bytes);
+      return false;
+    }
     capacity = count;
   }
 }
@@ -534,10 +538,21 @@ void DeactivateAll(KilnCudaNode* node) {
 
 }  // namespace
 
-// The only entry, so that the driver compiles what its parts share once: nodes[node], and what to
-// do (KilnCudaTreeWork).
+// Tells a tree where its memory ends from now on. One thread.
+KILN_KERNEL kiln_cuda_tree_grow(KilnCudaTree* tree, uint8_t* end, uint64_t mark) {
+  tree->end = end;
+  tree->mark = mark;
+}
+
+// The only entry for all other work, so that the driver compiles what its parts share once:
+// nodes[node], and what to do (KilnCudaTreeWork).
 KILN_KERNEL kiln_cuda_tree(KilnNode* const* nodes, uint32_t number, uint32_t work) {
   auto* const node = reinterpret_cast<KilnCudaNode*>(nodes[number]);
+  // Kernels of older modules have taken memory without a look at the mark.
+  if (Number() == 0) {
+    NoteTaken(node->tree, reinterpret_cast<uint64_t>(Load(&node->tree->next)));
+    __nvvm_membar_gl();
+  }
   if (work == KILN_CUDA_COLLECT) return Collect(node);
   if (work == KILN_CUDA_DEACTIVATE_ALL) return DeactivateAll(node);
   CurrentList(node, work == KILN_CUDA_LIST_SLICES);

@@ -107,133 +107,172 @@ kiln.kernel @pointers
 // CHECK-NEXT: 	.param .b64 kiln_cuda_activate_param_1
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<24>;
-// CHECK-NEXT: 	.reg .b32 	%r<7>;
-// CHECK-NEXT: 	.reg .b64 	%rd<62>;
-// CHECK-NEXT: 	ld.param.u64 	%rd25, [kiln_cuda_activate_param_1];
-// CHECK-NEXT: 	ld.param.u64 	%rd24, [kiln_cuda_activate_param_0];
-// CHECK-NEXT: 	ld.u64 	%rd1, [%rd24+40];
-// CHECK-NEXT: 	setp.eq.s64 	%p2, %rd1, 0;
-// CHECK-NEXT: 	@%p2 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd2, [%rd1+8];
-// CHECK-NEXT: 	setp.gt.u64 	%p3, %rd2, %rd25;
+// CHECK-NEXT: 	.reg .pred 	%p<30>;
+// CHECK-NEXT: 	.reg .b32 	%r<12>;
+// CHECK-NEXT: 	.reg .b64 	%rd<84>;
+// CHECK-NEXT: 	ld.param.u64 	%rd35, [kiln_cuda_activate_param_1];
+// CHECK-NEXT: 	ld.param.u64 	%rd34, [kiln_cuda_activate_param_0];
+// CHECK-NEXT: 	ld.u64 	%rd1, [%rd34+40];
+// CHECK-NEXT: 	setp.eq.s64 	%p3, %rd1, 0;
 // CHECK-NEXT: 	@%p3 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd26, [%rd1+80];
-// CHECK-NEXT: 	add.s64 	%rd27, %rd2, %rd26;
-// CHECK-NEXT: 	setp.le.u64 	%p4, %rd27, %rd25;
+// CHECK-NEXT: 	ld.u64 	%rd2, [%rd1+8];
+// CHECK-NEXT: 	setp.gt.u64 	%p4, %rd2, %rd35;
 // CHECK-NEXT: 	@%p4 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd60, [%rd24+8];
-// CHECK-NEXT: 	bra.uni 	$L__BB1_26;
+// CHECK-NEXT: 	ld.u64 	%rd36, [%rd1+80];
+// CHECK-NEXT: 	add.s64 	%rd37, %rd2, %rd36;
+// CHECK-NEXT: 	setp.le.u64 	%p5, %rd37, %rd35;
+// CHECK-NEXT: 	@%p5 bra 	$L__BB1_4;
+// CHECK-NEXT: 	ld.u64 	%rd82, [%rd34+8];
+// CHECK-NEXT: 	bra.uni 	$L__BB1_35;
 // CHECK-NEXT: $L__BB1_4:
-// CHECK-NEXT: 	ld.u64 	%rd4, [%rd24+32];
-// CHECK-NEXT: 	shr.u64 	%rd29, %rd25, 3;
-// CHECK-NEXT: 	mul.lo.s64 	%rd30, %rd29, 1896216165397;
-// CHECK-NEXT: 	shr.u64 	%rd31, %rd30, 30;
-// CHECK-NEXT: 	and.b64  	%rd32, %rd31, 4092;
-// CHECK-NEXT: 	add.s64 	%rd5, %rd4, %rd32;
-// CHECK-NEXT: 	mov.pred 	%p5, 0;
-// CHECK-NEXT: 	mov.b32 	%r2, 0;
-// CHECK-NEXT: 	mov.pred 	%p8, -1;
+// CHECK-NEXT: 	ld.u64 	%rd4, [%rd34+32];
+// CHECK-NEXT: 	shr.u64 	%rd39, %rd35, 3;
+// CHECK-NEXT: 	mul.lo.s64 	%rd40, %rd39, 1896216165397;
+// CHECK-NEXT: 	shr.u64 	%rd41, %rd40, 30;
+// CHECK-NEXT: 	and.b64  	%rd42, %rd41, 4092;
+// CHECK-NEXT: 	add.s64 	%rd5, %rd4, %rd42;
+// CHECK-NEXT: 	mov.pred 	%p6, 0;
+// CHECK-NEXT: 	mov.b32 	%r6, 1;
+// CHECK-NEXT: 	mov.b32 	%r7, 0;
+// CHECK-NEXT: 	mov.pred 	%p9, -1;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_5;
-// CHECK-NEXT: $L__BB1_18:
+// CHECK-NEXT: $L__BB1_27:
 // CHECK-NEXT: 	nanosleep.u32 	32;
-// CHECK-NEXT: 	mov.u64 	%rd60, %rd6;
-// CHECK-NEXT: 	mov.pred 	%p23, %p8;
-// CHECK-NEXT: $L__BB1_19:
-// CHECK-NEXT: 	@%p23 bra 	$L__BB1_5;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_20;
+// CHECK-NEXT: 	mov.u64 	%rd82, %rd6;
+// CHECK-NEXT: 	mov.pred 	%p29, %p9;
+// CHECK-NEXT: $L__BB1_28:
+// CHECK-NEXT: 	@%p29 bra 	$L__BB1_5;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_29;
 // CHECK-NEXT: $L__BB1_5:
-// CHECK-NEXT: 	mov.u64 	%rd6, %rd60;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd60, [%rd25];
-// CHECK-NEXT: 	setp.ne.s64 	%p6, %rd60, 0;
-// CHECK-NEXT: 	mov.pred 	%p23, %p5;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB1_19;
-// CHECK-NEXT: 	add.s64 	%rd33, %rd5, 56;
-// CHECK-NEXT: 	atom.cas.b32 	%r1, [%rd33], 0, 1;
-// CHECK-NEXT: 	setp.ne.s32 	%p7, %r1, 0;
-// CHECK-NEXT: 	@%p7 bra 	$L__BB1_18;
+// CHECK-NEXT: 	mov.u64 	%rd6, %rd82;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd82, [%rd35];
+// CHECK-NEXT: 	setp.ne.s64 	%p7, %rd82, 0;
+// CHECK-NEXT: 	mov.pred 	%p29, %p6;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB1_28;
+// CHECK-NEXT: 	add.s64 	%rd43, %rd5, 56;
+// CHECK-NEXT: 	atom.cas.b32 	%r1, [%rd43], 0, 1;
+// CHECK-NEXT: 	setp.ne.s32 	%p8, %r1, 0;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB1_27;
 // CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd60, [%rd25];
-// CHECK-NEXT: 	setp.ne.s64 	%p9, %rd60, 0;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB1_17;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd10, [%rd24+272];
-// CHECK-NEXT: 	setp.eq.s64 	%p10, %rd10, 0;
-// CHECK-NEXT: 	mov.u64 	%rd56, 0;
-// CHECK-NEXT: 	@%p10 bra 	$L__BB1_11;
-// CHECK-NEXT: 	mov.u64 	%rd56, %rd10;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd82, [%rd35];
+// CHECK-NEXT: 	setp.ne.s64 	%p10, %rd82, 0;
+// CHECK-NEXT: 	@%p10 bra 	$L__BB1_26;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd10, [%rd34+272];
+// CHECK-NEXT: 	setp.eq.s64 	%p11, %rd10, 0;
+// CHECK-NEXT: 	mov.u64 	%rd79, 0;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB1_11;
+// CHECK-NEXT: 	mov.u64 	%rd79, %rd10;
 // CHECK-NEXT: $L__BB1_10:
-// CHECK-NEXT: 	ld.volatile.u64 	%rd35, [%rd56];
-// CHECK-NEXT: 	add.s64 	%rd36, %rd24, 272;
-// CHECK-NEXT: 	atom.cas.b64 	%rd37, [%rd36], %rd56, %rd35;
-// CHECK-NEXT: 	setp.eq.s64 	%p11, %rd37, %rd56;
-// CHECK-NEXT: 	selp.b64 	%rd56, %rd56, %rd37, %p11;
-// CHECK-NEXT: 	setp.eq.s64 	%p12, %rd56, 0;
-// CHECK-NEXT: 	or.pred  	%p13, %p11, %p12;
-// CHECK-NEXT: 	@!%p13 bra 	$L__BB1_10;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd45, [%rd79];
+// CHECK-NEXT: 	add.s64 	%rd46, %rd34, 272;
+// CHECK-NEXT: 	atom.cas.b64 	%rd47, [%rd46], %rd79, %rd45;
+// CHECK-NEXT: 	setp.eq.s64 	%p12, %rd47, %rd79;
+// CHECK-NEXT: 	selp.b64 	%rd79, %rd79, %rd47, %p12;
+// CHECK-NEXT: 	setp.eq.s64 	%p13, %rd79, 0;
+// CHECK-NEXT: 	or.pred  	%p14, %p12, %p13;
+// CHECK-NEXT: 	@!%p14 bra 	$L__BB1_10;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_11;
 // CHECK-NEXT: $L__BB1_11:
-// CHECK-NEXT: 	setp.ne.s64 	%p14, %rd56, 0;
-// CHECK-NEXT: 	@%p14 bra 	$L__BB1_14;
-// CHECK-NEXT: 	ld.u64 	%rd39, [%rd24+264];
-// CHECK-NEXT: 	add.s64 	%rd40, %rd39, 31;
-// CHECK-NEXT: 	and.b64  	%rd41, %rd40, -32;
-// CHECK-NEXT: 	add.s64 	%rd42, %rd41, 32;
-// CHECK-NEXT: 	ld.u64 	%rd43, [%rd4+8];
-// CHECK-NEXT: 	atom.add.u64 	%rd56, [%rd4], %rd42;
-// CHECK-NEXT: 	setp.ge.u64 	%p15, %rd43, %rd56;
-// CHECK-NEXT: 	sub.s64 	%rd44, %rd43, %rd56;
-// CHECK-NEXT: 	setp.ge.u64 	%p16, %rd44, %rd42;
-// CHECK-NEXT: 	and.pred  	%p17, %p15, %p16;
-// CHECK-NEXT: 	@%p17 bra 	$L__BB1_14;
+// CHECK-NEXT: 	setp.ne.s64 	%p15, %rd79, 0;
+// CHECK-NEXT: 	@%p15 bra 	$L__BB1_23;
+// CHECK-NEXT: 	ld.u64 	%rd49, [%rd34+264];
+// CHECK-NEXT: 	add.s64 	%rd50, %rd49, 31;
+// CHECK-NEXT: 	and.b64  	%rd51, %rd50, -32;
+// CHECK-NEXT: 	add.s64 	%rd14, %rd51, 32;
+// CHECK-NEXT: 	ld.u64 	%rd52, [%rd4+8];
+// CHECK-NEXT: 	atom.add.u64 	%rd79, [%rd4], %rd14;
+// CHECK-NEXT: 	setp.ge.u64 	%p16, %rd52, %rd79;
+// CHECK-NEXT: 	sub.s64 	%rd53, %rd52, %rd79;
+// CHECK-NEXT: 	setp.ge.u64 	%p17, %rd53, %rd14;
+// CHECK-NEXT: 	and.pred  	%p1, %p16, %p17;
+// CHECK-NEXT: 	add.s64 	%rd72, %rd4, 4152;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB1_18;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_13;
-// CHECK-NEXT: $L__BB1_14:
-// CHECK-NEXT: 	add.s64 	%rd47, %rd24, 280;
-// CHECK-NEXT: 	atom.add.u64 	%rd48, [%rd47], 1;
-// CHECK-NEXT: 	add.s64 	%rd58, %rd56, 32;
-// CHECK-NEXT: $L__BB1_15:
-// CHECK-NEXT: 	setp.eq.s64 	%p18, %rd58, 0;
-// CHECK-NEXT: 	mov.u64 	%rd60, 0;
-// CHECK-NEXT: 	@%p18 bra 	$L__BB1_17;
-// CHECK-NEXT: 	st.volatile.u64 	[%rd25], %rd58;
-// CHECK-NEXT: 	mov.u64 	%rd60, %rd58;
-// CHECK-NEXT: $L__BB1_17:
-// CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd5+56], %r2;
-// CHECK-NEXT: 	mov.pred 	%p23, %p5;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_19;
-// CHECK-NEXT: $L__BB1_13:
-// CHECK-NEXT: 	atom.min.u64 	%rd46, [%rd4], %rd56;
-// CHECK-NEXT: 	mov.u64 	%rd58, 0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_15;
-// CHECK-NEXT: $L__BB1_20:
-// CHECK-NEXT: 	setp.ne.s64 	%p20, %rd60, 0;
-// CHECK-NEXT: 	@%p20 bra 	$L__BB1_24;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_21;
-// CHECK-NEXT: $L__BB1_24:
-// CHECK-NEXT: 	ld.volatile.u32 	%r3, [%rd24+16];
-// CHECK-NEXT: 	setp.ne.s32 	%p21, %r3, 0;
-// CHECK-NEXT: 	@%p21 bra 	$L__BB1_26;
-// CHECK-NEXT: 	mov.b32 	%r4, 1;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd24+16], %r4;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_26;
-// CHECK-NEXT: $L__BB1_21:
-// CHECK-NEXT: 	ld.u64 	%rd50, [%rd24+32];
-// CHECK-NEXT: 	ld.u64 	%rd21, [%rd50+24];
-// CHECK-NEXT: 	atom.cas.b32 	%r5, [%rd21], 0, 1;
-// CHECK-NEXT: 	setp.ne.s32 	%p22, %r5, 0;
-// CHECK-NEXT: 	@%p22 bra 	$L__BB1_23;
-// CHECK-NEXT: 	ld.u64 	%rd51, [%rd24+32];
-// CHECK-NEXT: 	ld.u64 	%rd52, [%rd51+32];
-// CHECK-NEXT: 	st.u64 	[%rd21+8], %rd52;
-// CHECK-NEXT: 	ld.u64 	%rd53, [%rd24+56];
-// CHECK-NEXT: 	st.u64 	[%rd21+16], %rd53;
+// CHECK-NEXT: $L__BB1_18:
+// CHECK-NEXT: 	add.s64 	%rd20, %rd14, %rd79;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd77, [%rd4+4152];
+// CHECK-NEXT: $L__BB1_19:
+// CHECK-NEXT: 	setp.ge.u64 	%p22, %rd77, %rd20;
+// CHECK-NEXT: 	@%p22 bra 	$L__BB1_22;
+// CHECK-NEXT: 	atom.cas.b64 	%rd23, [%rd72], %rd77, -1;
+// CHECK-NEXT: 	setp.ne.s64 	%p23, %rd23, %rd77;
+// CHECK-NEXT: 	mov.u64 	%rd77, %rd23;
+// CHECK-NEXT: 	@%p23 bra 	$L__BB1_19;
+// CHECK-NEXT: 	ld.u64 	%rd62, [%rd4+4160];
+// CHECK-NEXT: 	st.u32 	[%rd62], %r6;
 // CHECK-NEXT: 	membar.sys;
-// CHECK-NEXT: 	mov.b32 	%r6, 1;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd21+4], %r6;
+// CHECK-NEXT: 	ld.u64 	%rd63, [%rd4+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd63+24], %r6;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_22;
+// CHECK-NEXT: $L__BB1_13:
+// CHECK-NEXT: 	atom.min.u64 	%rd55, [%rd4], %rd79;
+// CHECK-NEXT: 	ld.u64 	%rd16, [%rd4+4160];
+// CHECK-NEXT: 	setp.eq.s64 	%p18, %rd16, 0;
+// CHECK-NEXT: 	mov.u64 	%rd79, 0;
+// CHECK-NEXT: 	@%p18 bra 	$L__BB1_22;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd76, [%rd4+4152];
+// CHECK-NEXT: $L__BB1_15:
+// CHECK-NEXT: 	setp.eq.s64 	%p19, %rd76, -2;
+// CHECK-NEXT: 	@%p19 bra 	$L__BB1_22;
+// CHECK-NEXT: 	atom.cas.b64 	%rd19, [%rd72], %rd76, -2;
+// CHECK-NEXT: 	setp.ne.s64 	%p20, %rd19, %rd76;
+// CHECK-NEXT: 	mov.u64 	%rd76, %rd19;
+// CHECK-NEXT: 	@%p20 bra 	$L__BB1_15;
+// CHECK-NEXT: 	shr.u64 	%rd59, %rd14, 20;
+// CHECK-NEXT: 	setp.lt.u64 	%p21, %rd14, 4503599625273344;
+// CHECK-NEXT: 	cvt.u32.u64 	%r2, %rd59;
+// CHECK-NEXT: 	add.s32 	%r3, %r2, 1;
+// CHECK-NEXT: 	selp.b32 	%r4, %r3, -1, %p21;
+// CHECK-NEXT: 	st.u32 	[%rd16], %r4;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	ld.u64 	%rd60, [%rd4+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd60+24], %r6;
+// CHECK-NEXT: $L__BB1_22:
+// CHECK-NEXT: 	mov.u64 	%rd80, 0;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB1_24;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_23;
 // CHECK-NEXT: $L__BB1_23:
-// CHECK-NEXT: 	ld.u64 	%rd60, [%rd24+8];
+// CHECK-NEXT: 	add.s64 	%rd65, %rd34, 280;
+// CHECK-NEXT: 	atom.add.u64 	%rd66, [%rd65], 1;
+// CHECK-NEXT: 	add.s64 	%rd80, %rd79, 32;
+// CHECK-NEXT: $L__BB1_24:
+// CHECK-NEXT: 	setp.eq.s64 	%p24, %rd80, 0;
+// CHECK-NEXT: 	mov.u64 	%rd82, 0;
+// CHECK-NEXT: 	@%p24 bra 	$L__BB1_26;
+// CHECK-NEXT: 	st.volatile.u64 	[%rd35], %rd80;
+// CHECK-NEXT: 	mov.u64 	%rd82, %rd80;
 // CHECK-NEXT: $L__BB1_26:
-// CHECK-NEXT: 	st.param.b64 	[func_retval0+0], %rd60;
+// CHECK-NEXT: 	membar.gl;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd5+56], %r7;
+// CHECK-NEXT: 	mov.pred 	%p29, %p6;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_28;
+// CHECK-NEXT: $L__BB1_29:
+// CHECK-NEXT: 	setp.ne.s64 	%p26, %rd82, 0;
+// CHECK-NEXT: 	@%p26 bra 	$L__BB1_33;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_30;
+// CHECK-NEXT: $L__BB1_33:
+// CHECK-NEXT: 	ld.volatile.u32 	%r8, [%rd34+16];
+// CHECK-NEXT: 	setp.ne.s32 	%p27, %r8, 0;
+// CHECK-NEXT: 	@%p27 bra 	$L__BB1_35;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd34+16], %r6;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_35;
+// CHECK-NEXT: $L__BB1_30:
+// CHECK-NEXT: 	ld.u64 	%rd68, [%rd34+32];
+// CHECK-NEXT: 	ld.u64 	%rd31, [%rd68+24];
+// CHECK-NEXT: 	atom.cas.b32 	%r10, [%rd31], 0, 1;
+// CHECK-NEXT: 	setp.ne.s32 	%p28, %r10, 0;
+// CHECK-NEXT: 	@%p28 bra 	$L__BB1_32;
+// CHECK-NEXT: 	ld.u64 	%rd69, [%rd34+32];
+// CHECK-NEXT: 	ld.u64 	%rd70, [%rd69+32];
+// CHECK-NEXT: 	st.u64 	[%rd31+8], %rd70;
+// CHECK-NEXT: 	ld.u64 	%rd71, [%rd34+56];
+// CHECK-NEXT: 	st.u64 	[%rd31+16], %rd71;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd31+4], %r6;
+// CHECK-NEXT: $L__BB1_32:
+// CHECK-NEXT: 	ld.u64 	%rd82, [%rd34+8];
+// CHECK-NEXT: $L__BB1_35:
+// CHECK-NEXT: 	st.param.b64 	[func_retval0+0], %rd82;
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 
@@ -483,227 +522,306 @@ kiln.kernel @lists
 // CHECK-NEXT: 	.param .b64 kiln_cuda_activate_chunk_param_2
 // CHECK-NEXT: )
 // CHECK-NEXT: {
-// CHECK-NEXT: 	.reg .pred 	%p<46>;
-// CHECK-NEXT: 	.reg .b32 	%r<10>;
-// CHECK-NEXT: 	.reg .b64 	%rd<120>;
-// CHECK-NEXT: 	ld.param.u64 	%rd46, [kiln_cuda_activate_chunk_param_1];
-// CHECK-NEXT: 	ld.param.u64 	%rd45, [kiln_cuda_activate_chunk_param_0];
-// CHECK-NEXT: 	ld.u64 	%rd1, [%rd45+40];
-// CHECK-NEXT: 	setp.eq.s64 	%p3, %rd1, 0;
-// CHECK-NEXT: 	@%p3 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd2, [%rd1+8];
-// CHECK-NEXT: 	setp.gt.u64 	%p4, %rd2, %rd46;
-// CHECK-NEXT: 	@%p4 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd48, [%rd1+80];
-// CHECK-NEXT: 	add.s64 	%rd49, %rd2, %rd48;
-// CHECK-NEXT: 	setp.le.u64 	%p5, %rd49, %rd46;
+// CHECK-NEXT: 	.reg .pred 	%p<58>;
+// CHECK-NEXT: 	.reg .b32 	%r<21>;
+// CHECK-NEXT: 	.reg .b64 	%rd<164>;
+// CHECK-NEXT: 	ld.param.u64 	%rd66, [kiln_cuda_activate_chunk_param_1];
+// CHECK-NEXT: 	ld.param.u64 	%rd65, [kiln_cuda_activate_chunk_param_0];
+// CHECK-NEXT: 	ld.u64 	%rd1, [%rd65+40];
+// CHECK-NEXT: 	setp.eq.s64 	%p5, %rd1, 0;
 // CHECK-NEXT: 	@%p5 bra 	$L__BB1_4;
-// CHECK-NEXT: 	ld.u64 	%rd117, [%rd45+8];
-// CHECK-NEXT: 	bra.uni 	$L__BB1_45;
+// CHECK-NEXT: 	ld.u64 	%rd2, [%rd1+8];
+// CHECK-NEXT: 	setp.gt.u64 	%p6, %rd2, %rd66;
+// CHECK-NEXT: 	@%p6 bra 	$L__BB1_4;
+// CHECK-NEXT: 	ld.u64 	%rd68, [%rd1+80];
+// CHECK-NEXT: 	add.s64 	%rd69, %rd2, %rd68;
+// CHECK-NEXT: 	setp.le.u64 	%p7, %rd69, %rd66;
+// CHECK-NEXT: 	@%p7 bra 	$L__BB1_4;
+// CHECK-NEXT: 	ld.u64 	%rd161, [%rd65+8];
+// CHECK-NEXT: 	bra.uni 	$L__BB1_63;
 // CHECK-NEXT: $L__BB1_4:
-// CHECK-NEXT: 	add.s64 	%rd110, %rd46, 8;
-// CHECK-NEXT: 	ld.u64 	%rd50, [%rd45+104];
-// CHECK-NEXT: 	setp.eq.s64 	%p6, %rd50, 0;
-// CHECK-NEXT: 	mov.b32 	%r9, 0;
-// CHECK-NEXT: 	@%p6 bra 	$L__BB1_22;
-// CHECK-NEXT: 	ld.param.u64 	%rd47, [kiln_cuda_activate_chunk_param_2];
-// CHECK-NEXT: 	mov.u64 	%rd102, 0;
-// CHECK-NEXT: 	mov.pred 	%p42, 0;
-// CHECK-NEXT: 	mov.pred 	%p43, -1;
-// CHECK-NEXT: 	ld.u64 	%rd5, [%rd45+32];
-// CHECK-NEXT: 	shr.u64 	%rd52, %rd110, 3;
-// CHECK-NEXT: 	mul.lo.s64 	%rd53, %rd52, 1896216165397;
-// CHECK-NEXT: 	shr.u64 	%rd54, %rd53, 30;
-// CHECK-NEXT: 	and.b64  	%rd55, %rd54, 4092;
-// CHECK-NEXT: 	add.s64 	%rd6, %rd5, %rd55;
+// CHECK-NEXT: 	add.s64 	%rd151, %rd66, 8;
+// CHECK-NEXT: 	ld.u64 	%rd70, [%rd65+104];
+// CHECK-NEXT: 	setp.eq.s64 	%p8, %rd70, 0;
+// CHECK-NEXT: 	mov.b32 	%r19, 1;
+// CHECK-NEXT: 	mov.b32 	%r20, 0;
+// CHECK-NEXT: 	@%p8 bra 	$L__BB1_31;
+// CHECK-NEXT: 	ld.param.u64 	%rd67, [kiln_cuda_activate_chunk_param_2];
+// CHECK-NEXT: 	mov.u64 	%rd139, 0;
+// CHECK-NEXT: 	mov.pred 	%p54, 0;
+// CHECK-NEXT: 	mov.pred 	%p55, -1;
+// CHECK-NEXT: 	ld.u64 	%rd5, [%rd65+32];
+// CHECK-NEXT: 	shr.u64 	%rd72, %rd151, 3;
+// CHECK-NEXT: 	mul.lo.s64 	%rd73, %rd72, 1896216165397;
+// CHECK-NEXT: 	shr.u64 	%rd74, %rd73, 30;
+// CHECK-NEXT: 	and.b64  	%rd75, %rd74, 4092;
+// CHECK-NEXT: 	add.s64 	%rd6, %rd5, %rd75;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_6;
-// CHECK-NEXT: $L__BB1_19:
+// CHECK-NEXT: $L__BB1_28:
 // CHECK-NEXT: 	nanosleep.u32 	32;
-// CHECK-NEXT: 	mov.u64 	%rd109, %rd7;
-// CHECK-NEXT: 	mov.pred 	%p44, %p43;
-// CHECK-NEXT: $L__BB1_20:
-// CHECK-NEXT: 	@%p44 bra 	$L__BB1_6;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_21;
+// CHECK-NEXT: 	mov.u64 	%rd150, %rd7;
+// CHECK-NEXT: 	mov.pred 	%p56, %p55;
+// CHECK-NEXT: $L__BB1_29:
+// CHECK-NEXT: 	@%p56 bra 	$L__BB1_6;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_30;
 // CHECK-NEXT: $L__BB1_6:
-// CHECK-NEXT: 	mov.u64 	%rd7, %rd109;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd109, [%rd110];
-// CHECK-NEXT: 	setp.ne.s64 	%p8, %rd109, 0;
-// CHECK-NEXT: 	mov.pred 	%p44, %p42;
-// CHECK-NEXT: 	@%p8 bra 	$L__BB1_20;
-// CHECK-NEXT: 	add.s64 	%rd56, %rd6, 56;
-// CHECK-NEXT: 	atom.cas.b32 	%r1, [%rd56], 0, 1;
-// CHECK-NEXT: 	setp.ne.s32 	%p9, %r1, 0;
-// CHECK-NEXT: 	@%p9 bra 	$L__BB1_19;
+// CHECK-NEXT: 	mov.u64 	%rd7, %rd150;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd150, [%rd151];
+// CHECK-NEXT: 	setp.ne.s64 	%p10, %rd150, 0;
+// CHECK-NEXT: 	mov.pred 	%p56, %p54;
+// CHECK-NEXT: 	@%p10 bra 	$L__BB1_29;
+// CHECK-NEXT: 	add.s64 	%rd76, %rd6, 56;
+// CHECK-NEXT: 	atom.cas.b32 	%r1, [%rd76], 0, 1;
+// CHECK-NEXT: 	setp.ne.s32 	%p11, %r1, 0;
+// CHECK-NEXT: 	@%p11 bra 	$L__BB1_28;
 // CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd109, [%rd110];
-// CHECK-NEXT: 	setp.ne.s64 	%p11, %rd109, 0;
-// CHECK-NEXT: 	@%p11 bra 	$L__BB1_18;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd11, [%rd45+2360];
-// CHECK-NEXT: 	setp.eq.s64 	%p12, %rd11, 0;
-// CHECK-NEXT: 	mov.u64 	%rd105, %rd102;
-// CHECK-NEXT: 	@%p12 bra 	$L__BB1_12;
-// CHECK-NEXT: 	mov.u64 	%rd105, %rd11;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd150, [%rd151];
+// CHECK-NEXT: 	setp.ne.s64 	%p13, %rd150, 0;
+// CHECK-NEXT: 	@%p13 bra 	$L__BB1_27;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd11, [%rd65+2360];
+// CHECK-NEXT: 	setp.eq.s64 	%p14, %rd11, 0;
+// CHECK-NEXT: 	mov.u64 	%rd147, %rd139;
+// CHECK-NEXT: 	@%p14 bra 	$L__BB1_12;
+// CHECK-NEXT: 	mov.u64 	%rd147, %rd11;
 // CHECK-NEXT: $L__BB1_11:
-// CHECK-NEXT: 	ld.volatile.u64 	%rd58, [%rd105];
-// CHECK-NEXT: 	add.s64 	%rd59, %rd45, 2360;
-// CHECK-NEXT: 	atom.cas.b64 	%rd60, [%rd59], %rd105, %rd58;
-// CHECK-NEXT: 	setp.eq.s64 	%p13, %rd60, %rd105;
-// CHECK-NEXT: 	selp.b64 	%rd105, %rd105, %rd60, %p13;
-// CHECK-NEXT: 	setp.eq.s64 	%p14, %rd105, 0;
-// CHECK-NEXT: 	or.pred  	%p15, %p13, %p14;
-// CHECK-NEXT: 	@!%p15 bra 	$L__BB1_11;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd78, [%rd147];
+// CHECK-NEXT: 	add.s64 	%rd79, %rd65, 2360;
+// CHECK-NEXT: 	atom.cas.b64 	%rd80, [%rd79], %rd147, %rd78;
+// CHECK-NEXT: 	setp.eq.s64 	%p15, %rd80, %rd147;
+// CHECK-NEXT: 	selp.b64 	%rd147, %rd147, %rd80, %p15;
+// CHECK-NEXT: 	setp.eq.s64 	%p16, %rd147, 0;
+// CHECK-NEXT: 	or.pred  	%p17, %p15, %p16;
+// CHECK-NEXT: 	@!%p17 bra 	$L__BB1_11;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_12;
 // CHECK-NEXT: $L__BB1_12:
-// CHECK-NEXT: 	setp.ne.s64 	%p16, %rd105, 0;
-// CHECK-NEXT: 	@%p16 bra 	$L__BB1_15;
-// CHECK-NEXT: 	ld.u64 	%rd62, [%rd45+2352];
-// CHECK-NEXT: 	add.s64 	%rd63, %rd62, 31;
-// CHECK-NEXT: 	and.b64  	%rd64, %rd63, -32;
-// CHECK-NEXT: 	add.s64 	%rd65, %rd64, 32;
-// CHECK-NEXT: 	ld.u64 	%rd66, [%rd5+8];
-// CHECK-NEXT: 	atom.add.u64 	%rd105, [%rd5], %rd65;
-// CHECK-NEXT: 	setp.ge.u64 	%p17, %rd66, %rd105;
-// CHECK-NEXT: 	sub.s64 	%rd67, %rd66, %rd105;
-// CHECK-NEXT: 	setp.ge.u64 	%p18, %rd67, %rd65;
-// CHECK-NEXT: 	and.pred  	%p19, %p17, %p18;
-// CHECK-NEXT: 	@%p19 bra 	$L__BB1_15;
+// CHECK-NEXT: 	setp.ne.s64 	%p18, %rd147, 0;
+// CHECK-NEXT: 	@%p18 bra 	$L__BB1_24;
+// CHECK-NEXT: 	ld.u64 	%rd82, [%rd65+2352];
+// CHECK-NEXT: 	add.s64 	%rd83, %rd82, 31;
+// CHECK-NEXT: 	and.b64  	%rd84, %rd83, -32;
+// CHECK-NEXT: 	add.s64 	%rd15, %rd84, 32;
+// CHECK-NEXT: 	ld.u64 	%rd85, [%rd5+8];
+// CHECK-NEXT: 	atom.add.u64 	%rd147, [%rd5], %rd15;
+// CHECK-NEXT: 	setp.ge.u64 	%p19, %rd85, %rd147;
+// CHECK-NEXT: 	sub.s64 	%rd86, %rd85, %rd147;
+// CHECK-NEXT: 	setp.ge.u64 	%p20, %rd86, %rd15;
+// CHECK-NEXT: 	and.pred  	%p1, %p19, %p20;
+// CHECK-NEXT: 	add.s64 	%rd138, %rd5, 4152;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB1_19;
 // CHECK-NEXT: 	bra.uni 	$L__BB1_14;
-// CHECK-NEXT: $L__BB1_15:
-// CHECK-NEXT: 	add.s64 	%rd70, %rd45, 2368;
-// CHECK-NEXT: 	atom.add.u64 	%rd71, [%rd70], 1;
-// CHECK-NEXT: 	add.s64 	%rd107, %rd105, 32;
-// CHECK-NEXT: $L__BB1_16:
-// CHECK-NEXT: 	setp.eq.s64 	%p20, %rd107, 0;
-// CHECK-NEXT: 	mov.u64 	%rd109, 0;
-// CHECK-NEXT: 	@%p20 bra 	$L__BB1_18;
-// CHECK-NEXT: 	st.volatile.u64 	[%rd110], %rd107;
-// CHECK-NEXT: 	mov.u64 	%rd109, %rd107;
-// CHECK-NEXT: $L__BB1_18:
-// CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd6+56], %r9;
-// CHECK-NEXT: 	mov.pred 	%p44, %p42;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_20;
-// CHECK-NEXT: $L__BB1_14:
-// CHECK-NEXT: 	atom.min.u64 	%rd69, [%rd5], %rd105;
-// CHECK-NEXT: 	mov.u64 	%rd107, 0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_16;
-// CHECK-NEXT: $L__BB1_21:
-// CHECK-NEXT: 	setp.eq.s64 	%p22, %rd109, 0;
-// CHECK-NEXT: 	shl.b64 	%rd73, %rd47, 3;
-// CHECK-NEXT: 	add.s64 	%rd74, %rd109, %rd73;
-// CHECK-NEXT: 	selp.b64 	%rd110, 0, %rd74, %p22;
-// CHECK-NEXT: $L__BB1_22:
-// CHECK-NEXT: 	setp.eq.s64 	%p23, %rd110, 0;
-// CHECK-NEXT: 	mov.u64 	%rd117, 0;
-// CHECK-NEXT: 	@%p23 bra 	$L__BB1_39;
-// CHECK-NEXT: 	ld.u64 	%rd24, [%rd45+32];
-// CHECK-NEXT: 	shr.u64 	%rd77, %rd110, 3;
-// CHECK-NEXT: 	mul.lo.s64 	%rd78, %rd77, 1896216165397;
-// CHECK-NEXT: 	shr.u64 	%rd79, %rd78, 30;
-// CHECK-NEXT: 	and.b64  	%rd80, %rd79, 4092;
-// CHECK-NEXT: 	add.s64 	%rd25, %rd24, %rd80;
-// CHECK-NEXT: 	mov.pred 	%p24, 0;
-// CHECK-NEXT: 	mov.pred 	%p27, -1;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_24;
-// CHECK-NEXT: $L__BB1_37:
-// CHECK-NEXT: 	nanosleep.u32 	32;
-// CHECK-NEXT: 	mov.u64 	%rd117, %rd26;
-// CHECK-NEXT: 	mov.pred 	%p45, %p27;
-// CHECK-NEXT: $L__BB1_38:
-// CHECK-NEXT: 	@%p45 bra 	$L__BB1_24;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_39;
-// CHECK-NEXT: $L__BB1_24:
-// CHECK-NEXT: 	mov.u64 	%rd26, %rd117;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd117, [%rd110];
-// CHECK-NEXT: 	setp.ne.s64 	%p25, %rd117, 0;
-// CHECK-NEXT: 	mov.pred 	%p45, %p24;
-// CHECK-NEXT: 	@%p25 bra 	$L__BB1_38;
-// CHECK-NEXT: 	add.s64 	%rd81, %rd25, 56;
-// CHECK-NEXT: 	atom.cas.b32 	%r3, [%rd81], 0, 1;
-// CHECK-NEXT: 	setp.ne.s32 	%p26, %r3, 0;
-// CHECK-NEXT: 	@%p26 bra 	$L__BB1_37;
-// CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd117, [%rd110];
-// CHECK-NEXT: 	setp.ne.s64 	%p28, %rd117, 0;
-// CHECK-NEXT: 	@%p28 bra 	$L__BB1_36;
-// CHECK-NEXT: 	ld.volatile.u64 	%rd30, [%rd45+272];
-// CHECK-NEXT: 	setp.eq.s64 	%p29, %rd30, 0;
-// CHECK-NEXT: 	mov.u64 	%rd113, 0;
-// CHECK-NEXT: 	@%p29 bra 	$L__BB1_30;
-// CHECK-NEXT: 	mov.u64 	%rd113, %rd30;
-// CHECK-NEXT: $L__BB1_29:
-// CHECK-NEXT: 	ld.volatile.u64 	%rd83, [%rd113];
-// CHECK-NEXT: 	add.s64 	%rd84, %rd45, 272;
-// CHECK-NEXT: 	atom.cas.b64 	%rd85, [%rd84], %rd113, %rd83;
-// CHECK-NEXT: 	setp.eq.s64 	%p30, %rd85, %rd113;
-// CHECK-NEXT: 	selp.b64 	%rd113, %rd113, %rd85, %p30;
-// CHECK-NEXT: 	setp.eq.s64 	%p31, %rd113, 0;
-// CHECK-NEXT: 	or.pred  	%p32, %p30, %p31;
-// CHECK-NEXT: 	@!%p32 bra 	$L__BB1_29;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_30;
-// CHECK-NEXT: $L__BB1_30:
-// CHECK-NEXT: 	setp.ne.s64 	%p33, %rd113, 0;
-// CHECK-NEXT: 	@%p33 bra 	$L__BB1_33;
-// CHECK-NEXT: 	ld.u64 	%rd87, [%rd45+264];
-// CHECK-NEXT: 	add.s64 	%rd88, %rd87, 31;
-// CHECK-NEXT: 	and.b64  	%rd89, %rd88, -32;
-// CHECK-NEXT: 	add.s64 	%rd90, %rd89, 32;
-// CHECK-NEXT: 	ld.u64 	%rd91, [%rd24+8];
-// CHECK-NEXT: 	atom.add.u64 	%rd113, [%rd24], %rd90;
-// CHECK-NEXT: 	setp.ge.u64 	%p34, %rd91, %rd113;
-// CHECK-NEXT: 	sub.s64 	%rd92, %rd91, %rd113;
-// CHECK-NEXT: 	setp.ge.u64 	%p35, %rd92, %rd90;
-// CHECK-NEXT: 	and.pred  	%p36, %p34, %p35;
-// CHECK-NEXT: 	@%p36 bra 	$L__BB1_33;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_32;
-// CHECK-NEXT: $L__BB1_33:
-// CHECK-NEXT: 	add.s64 	%rd95, %rd45, 280;
-// CHECK-NEXT: 	atom.add.u64 	%rd96, [%rd95], 1;
-// CHECK-NEXT: 	add.s64 	%rd115, %rd113, 32;
-// CHECK-NEXT: $L__BB1_34:
-// CHECK-NEXT: 	setp.eq.s64 	%p37, %rd115, 0;
-// CHECK-NEXT: 	mov.u64 	%rd117, 0;
-// CHECK-NEXT: 	@%p37 bra 	$L__BB1_36;
-// CHECK-NEXT: 	st.volatile.u64 	[%rd110], %rd115;
-// CHECK-NEXT: 	mov.u64 	%rd117, %rd115;
-// CHECK-NEXT: $L__BB1_36:
-// CHECK-NEXT: 	membar.gl;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd25+56], %r9;
-// CHECK-NEXT: 	mov.pred 	%p45, %p24;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_38;
-// CHECK-NEXT: $L__BB1_32:
-// CHECK-NEXT: 	atom.min.u64 	%rd94, [%rd24], %rd113;
-// CHECK-NEXT: 	mov.u64 	%rd115, 0;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_34;
-// CHECK-NEXT: $L__BB1_39:
-// CHECK-NEXT: 	setp.ne.s64 	%p39, %rd117, 0;
-// CHECK-NEXT: 	@%p39 bra 	$L__BB1_43;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_40;
-// CHECK-NEXT: $L__BB1_43:
-// CHECK-NEXT: 	ld.volatile.u32 	%r5, [%rd45+16];
-// CHECK-NEXT: 	setp.ne.s32 	%p40, %r5, 0;
-// CHECK-NEXT: 	@%p40 bra 	$L__BB1_45;
-// CHECK-NEXT: 	mov.b32 	%r6, 1;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd45+16], %r6;
-// CHECK-NEXT: 	bra.uni 	$L__BB1_45;
-// CHECK-NEXT: $L__BB1_40:
-// CHECK-NEXT: 	ld.u64 	%rd98, [%rd45+32];
-// CHECK-NEXT: 	ld.u64 	%rd42, [%rd98+24];
-// CHECK-NEXT: 	atom.cas.b32 	%r7, [%rd42], 0, 1;
-// CHECK-NEXT: 	setp.ne.s32 	%p41, %r7, 0;
-// CHECK-NEXT: 	@%p41 bra 	$L__BB1_42;
-// CHECK-NEXT: 	ld.u64 	%rd99, [%rd45+32];
-// CHECK-NEXT: 	ld.u64 	%rd100, [%rd99+32];
-// CHECK-NEXT: 	st.u64 	[%rd42+8], %rd100;
-// CHECK-NEXT: 	ld.u64 	%rd101, [%rd45+56];
-// CHECK-NEXT: 	st.u64 	[%rd42+16], %rd101;
+// CHECK-NEXT: $L__BB1_19:
+// CHECK-NEXT: 	add.s64 	%rd21, %rd15, %rd147;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd145, [%rd5+4152];
+// CHECK-NEXT: $L__BB1_20:
+// CHECK-NEXT: 	setp.ge.u64 	%p25, %rd145, %rd21;
+// CHECK-NEXT: 	@%p25 bra 	$L__BB1_23;
+// CHECK-NEXT: 	atom.cas.b64 	%rd24, [%rd138], %rd145, -1;
+// CHECK-NEXT: 	setp.ne.s64 	%p26, %rd24, %rd145;
+// CHECK-NEXT: 	mov.u64 	%rd145, %rd24;
+// CHECK-NEXT: 	@%p26 bra 	$L__BB1_20;
+// CHECK-NEXT: 	ld.u64 	%rd95, [%rd5+4160];
+// CHECK-NEXT: 	st.u32 	[%rd95], %r19;
 // CHECK-NEXT: 	membar.sys;
-// CHECK-NEXT: 	mov.b32 	%r8, 1;
-// CHECK-NEXT: 	st.volatile.u32 	[%rd42+4], %r8;
-// CHECK-NEXT: $L__BB1_42:
-// CHECK-NEXT: 	ld.u64 	%rd117, [%rd45+8];
-// CHECK-NEXT: $L__BB1_45:
-// CHECK-NEXT: 	st.param.b64 	[func_retval0+0], %rd117;
+// CHECK-NEXT: 	ld.u64 	%rd96, [%rd5+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd96+24], %r19;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_23;
+// CHECK-NEXT: $L__BB1_14:
+// CHECK-NEXT: 	atom.min.u64 	%rd88, [%rd5], %rd147;
+// CHECK-NEXT: 	ld.u64 	%rd17, [%rd5+4160];
+// CHECK-NEXT: 	setp.eq.s64 	%p21, %rd17, 0;
+// CHECK-NEXT: 	mov.u64 	%rd147, 0;
+// CHECK-NEXT: 	@%p21 bra 	$L__BB1_23;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd144, [%rd5+4152];
+// CHECK-NEXT: $L__BB1_16:
+// CHECK-NEXT: 	setp.eq.s64 	%p22, %rd144, -2;
+// CHECK-NEXT: 	@%p22 bra 	$L__BB1_23;
+// CHECK-NEXT: 	atom.cas.b64 	%rd20, [%rd138], %rd144, -2;
+// CHECK-NEXT: 	setp.ne.s64 	%p23, %rd20, %rd144;
+// CHECK-NEXT: 	mov.u64 	%rd144, %rd20;
+// CHECK-NEXT: 	@%p23 bra 	$L__BB1_16;
+// CHECK-NEXT: 	shr.u64 	%rd92, %rd15, 20;
+// CHECK-NEXT: 	setp.lt.u64 	%p24, %rd15, 4503599625273344;
+// CHECK-NEXT: 	cvt.u32.u64 	%r2, %rd92;
+// CHECK-NEXT: 	add.s32 	%r3, %r2, 1;
+// CHECK-NEXT: 	selp.b32 	%r4, %r3, -1, %p24;
+// CHECK-NEXT: 	st.u32 	[%rd17], %r4;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	ld.u64 	%rd93, [%rd5+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd93+24], %r19;
+// CHECK-NEXT: $L__BB1_23:
+// CHECK-NEXT: 	mov.u64 	%rd148, 0;
+// CHECK-NEXT: 	@!%p1 bra 	$L__BB1_25;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_24;
+// CHECK-NEXT: $L__BB1_24:
+// CHECK-NEXT: 	add.s64 	%rd98, %rd65, 2368;
+// CHECK-NEXT: 	atom.add.u64 	%rd99, [%rd98], 1;
+// CHECK-NEXT: 	add.s64 	%rd148, %rd147, 32;
+// CHECK-NEXT: $L__BB1_25:
+// CHECK-NEXT: 	setp.eq.s64 	%p27, %rd148, 0;
+// CHECK-NEXT: 	mov.u64 	%rd150, 0;
+// CHECK-NEXT: 	@%p27 bra 	$L__BB1_27;
+// CHECK-NEXT: 	st.volatile.u64 	[%rd151], %rd148;
+// CHECK-NEXT: 	mov.u64 	%rd150, %rd148;
+// CHECK-NEXT: $L__BB1_27:
+// CHECK-NEXT: 	membar.gl;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd6+56], %r20;
+// CHECK-NEXT: 	mov.pred 	%p56, %p54;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_29;
+// CHECK-NEXT: $L__BB1_30:
+// CHECK-NEXT: 	setp.eq.s64 	%p29, %rd150, 0;
+// CHECK-NEXT: 	shl.b64 	%rd101, %rd67, 3;
+// CHECK-NEXT: 	add.s64 	%rd102, %rd150, %rd101;
+// CHECK-NEXT: 	selp.b64 	%rd151, 0, %rd102, %p29;
+// CHECK-NEXT: $L__BB1_31:
+// CHECK-NEXT: 	setp.eq.s64 	%p30, %rd151, 0;
+// CHECK-NEXT: 	mov.u64 	%rd161, 0;
+// CHECK-NEXT: 	@%p30 bra 	$L__BB1_57;
+// CHECK-NEXT: 	ld.u64 	%rd34, [%rd65+32];
+// CHECK-NEXT: 	shr.u64 	%rd105, %rd151, 3;
+// CHECK-NEXT: 	mul.lo.s64 	%rd106, %rd105, 1896216165397;
+// CHECK-NEXT: 	shr.u64 	%rd107, %rd106, 30;
+// CHECK-NEXT: 	and.b64  	%rd108, %rd107, 4092;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd34, %rd108;
+// CHECK-NEXT: 	mov.pred 	%p31, 0;
+// CHECK-NEXT: 	mov.pred 	%p34, -1;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_33;
+// CHECK-NEXT: $L__BB1_55:
+// CHECK-NEXT: 	nanosleep.u32 	32;
+// CHECK-NEXT: 	mov.u64 	%rd161, %rd36;
+// CHECK-NEXT: 	mov.pred 	%p57, %p34;
+// CHECK-NEXT: $L__BB1_56:
+// CHECK-NEXT: 	@%p57 bra 	$L__BB1_33;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_57;
+// CHECK-NEXT: $L__BB1_33:
+// CHECK-NEXT: 	mov.u64 	%rd36, %rd161;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd161, [%rd151];
+// CHECK-NEXT: 	setp.ne.s64 	%p32, %rd161, 0;
+// CHECK-NEXT: 	mov.pred 	%p57, %p31;
+// CHECK-NEXT: 	@%p32 bra 	$L__BB1_56;
+// CHECK-NEXT: 	add.s64 	%rd109, %rd35, 56;
+// CHECK-NEXT: 	atom.cas.b32 	%r8, [%rd109], 0, 1;
+// CHECK-NEXT: 	setp.ne.s32 	%p33, %r8, 0;
+// CHECK-NEXT: 	@%p33 bra 	$L__BB1_55;
+// CHECK-NEXT: 	membar.gl;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd161, [%rd151];
+// CHECK-NEXT: 	setp.ne.s64 	%p35, %rd161, 0;
+// CHECK-NEXT: 	@%p35 bra 	$L__BB1_54;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd40, [%rd65+272];
+// CHECK-NEXT: 	setp.eq.s64 	%p36, %rd40, 0;
+// CHECK-NEXT: 	mov.u64 	%rd158, 0;
+// CHECK-NEXT: 	@%p36 bra 	$L__BB1_39;
+// CHECK-NEXT: 	mov.u64 	%rd158, %rd40;
+// CHECK-NEXT: $L__BB1_38:
+// CHECK-NEXT: 	ld.volatile.u64 	%rd111, [%rd158];
+// CHECK-NEXT: 	add.s64 	%rd112, %rd65, 272;
+// CHECK-NEXT: 	atom.cas.b64 	%rd113, [%rd112], %rd158, %rd111;
+// CHECK-NEXT: 	setp.eq.s64 	%p37, %rd113, %rd158;
+// CHECK-NEXT: 	selp.b64 	%rd158, %rd158, %rd113, %p37;
+// CHECK-NEXT: 	setp.eq.s64 	%p38, %rd158, 0;
+// CHECK-NEXT: 	or.pred  	%p39, %p37, %p38;
+// CHECK-NEXT: 	@!%p39 bra 	$L__BB1_38;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_39;
+// CHECK-NEXT: $L__BB1_39:
+// CHECK-NEXT: 	setp.ne.s64 	%p40, %rd158, 0;
+// CHECK-NEXT: 	@%p40 bra 	$L__BB1_51;
+// CHECK-NEXT: 	ld.u64 	%rd115, [%rd65+264];
+// CHECK-NEXT: 	add.s64 	%rd116, %rd115, 31;
+// CHECK-NEXT: 	and.b64  	%rd117, %rd116, -32;
+// CHECK-NEXT: 	add.s64 	%rd44, %rd117, 32;
+// CHECK-NEXT: 	ld.u64 	%rd118, [%rd34+8];
+// CHECK-NEXT: 	atom.add.u64 	%rd158, [%rd34], %rd44;
+// CHECK-NEXT: 	setp.ge.u64 	%p41, %rd118, %rd158;
+// CHECK-NEXT: 	sub.s64 	%rd119, %rd118, %rd158;
+// CHECK-NEXT: 	setp.ge.u64 	%p42, %rd119, %rd44;
+// CHECK-NEXT: 	and.pred  	%p3, %p41, %p42;
+// CHECK-NEXT: 	add.s64 	%rd140, %rd34, 4152;
+// CHECK-NEXT: 	@%p3 bra 	$L__BB1_46;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_41;
+// CHECK-NEXT: $L__BB1_46:
+// CHECK-NEXT: 	add.s64 	%rd50, %rd44, %rd158;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd156, [%rd34+4152];
+// CHECK-NEXT: $L__BB1_47:
+// CHECK-NEXT: 	setp.ge.u64 	%p47, %rd156, %rd50;
+// CHECK-NEXT: 	@%p47 bra 	$L__BB1_50;
+// CHECK-NEXT: 	atom.cas.b64 	%rd53, [%rd140], %rd156, -1;
+// CHECK-NEXT: 	setp.ne.s64 	%p48, %rd53, %rd156;
+// CHECK-NEXT: 	mov.u64 	%rd156, %rd53;
+// CHECK-NEXT: 	@%p48 bra 	$L__BB1_47;
+// CHECK-NEXT: 	ld.u64 	%rd128, [%rd34+4160];
+// CHECK-NEXT: 	st.u32 	[%rd128], %r19;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	ld.u64 	%rd129, [%rd34+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd129+24], %r19;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_50;
+// CHECK-NEXT: $L__BB1_41:
+// CHECK-NEXT: 	atom.min.u64 	%rd121, [%rd34], %rd158;
+// CHECK-NEXT: 	ld.u64 	%rd46, [%rd34+4160];
+// CHECK-NEXT: 	setp.eq.s64 	%p43, %rd46, 0;
+// CHECK-NEXT: 	mov.u64 	%rd158, 0;
+// CHECK-NEXT: 	@%p43 bra 	$L__BB1_50;
+// CHECK-NEXT: 	ld.volatile.u64 	%rd155, [%rd34+4152];
+// CHECK-NEXT: $L__BB1_43:
+// CHECK-NEXT: 	setp.eq.s64 	%p44, %rd155, -2;
+// CHECK-NEXT: 	@%p44 bra 	$L__BB1_50;
+// CHECK-NEXT: 	atom.cas.b64 	%rd49, [%rd140], %rd155, -2;
+// CHECK-NEXT: 	setp.ne.s64 	%p45, %rd49, %rd155;
+// CHECK-NEXT: 	mov.u64 	%rd155, %rd49;
+// CHECK-NEXT: 	@%p45 bra 	$L__BB1_43;
+// CHECK-NEXT: 	shr.u64 	%rd125, %rd44, 20;
+// CHECK-NEXT: 	setp.lt.u64 	%p46, %rd44, 4503599625273344;
+// CHECK-NEXT: 	cvt.u32.u64 	%r9, %rd125;
+// CHECK-NEXT: 	add.s32 	%r10, %r9, 1;
+// CHECK-NEXT: 	selp.b32 	%r11, %r10, -1, %p46;
+// CHECK-NEXT: 	st.u32 	[%rd46], %r11;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	ld.u64 	%rd126, [%rd34+24];
+// CHECK-NEXT: 	st.volatile.u32 	[%rd126+24], %r19;
+// CHECK-NEXT: $L__BB1_50:
+// CHECK-NEXT: 	mov.u64 	%rd159, 0;
+// CHECK-NEXT: 	@!%p3 bra 	$L__BB1_52;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_51;
+// CHECK-NEXT: $L__BB1_51:
+// CHECK-NEXT: 	add.s64 	%rd131, %rd65, 280;
+// CHECK-NEXT: 	atom.add.u64 	%rd132, [%rd131], 1;
+// CHECK-NEXT: 	add.s64 	%rd159, %rd158, 32;
+// CHECK-NEXT: $L__BB1_52:
+// CHECK-NEXT: 	setp.eq.s64 	%p49, %rd159, 0;
+// CHECK-NEXT: 	mov.u64 	%rd161, 0;
+// CHECK-NEXT: 	@%p49 bra 	$L__BB1_54;
+// CHECK-NEXT: 	st.volatile.u64 	[%rd151], %rd159;
+// CHECK-NEXT: 	mov.u64 	%rd161, %rd159;
+// CHECK-NEXT: $L__BB1_54:
+// CHECK-NEXT: 	membar.gl;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd35+56], %r20;
+// CHECK-NEXT: 	mov.pred 	%p57, %p31;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_56;
+// CHECK-NEXT: $L__BB1_57:
+// CHECK-NEXT: 	setp.ne.s64 	%p51, %rd161, 0;
+// CHECK-NEXT: 	@%p51 bra 	$L__BB1_61;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_58;
+// CHECK-NEXT: $L__BB1_61:
+// CHECK-NEXT: 	ld.volatile.u32 	%r15, [%rd65+16];
+// CHECK-NEXT: 	setp.ne.s32 	%p52, %r15, 0;
+// CHECK-NEXT: 	@%p52 bra 	$L__BB1_63;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd65+16], %r19;
+// CHECK-NEXT: 	bra.uni 	$L__BB1_63;
+// CHECK-NEXT: $L__BB1_58:
+// CHECK-NEXT: 	ld.u64 	%rd134, [%rd65+32];
+// CHECK-NEXT: 	ld.u64 	%rd62, [%rd134+24];
+// CHECK-NEXT: 	atom.cas.b32 	%r17, [%rd62], 0, 1;
+// CHECK-NEXT: 	setp.ne.s32 	%p53, %r17, 0;
+// CHECK-NEXT: 	@%p53 bra 	$L__BB1_60;
+// CHECK-NEXT: 	ld.u64 	%rd135, [%rd65+32];
+// CHECK-NEXT: 	ld.u64 	%rd136, [%rd135+32];
+// CHECK-NEXT: 	st.u64 	[%rd62+8], %rd136;
+// CHECK-NEXT: 	ld.u64 	%rd137, [%rd65+56];
+// CHECK-NEXT: 	st.u64 	[%rd62+16], %rd137;
+// CHECK-NEXT: 	membar.sys;
+// CHECK-NEXT: 	st.volatile.u32 	[%rd62+4], %r19;
+// CHECK-NEXT: $L__BB1_60:
+// CHECK-NEXT: 	ld.u64 	%rd161, [%rd65+8];
+// CHECK-NEXT: $L__BB1_63:
+// CHECK-NEXT: 	st.param.b64 	[func_retval0+0], %rd161;
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }
 

@@ -233,15 +233,15 @@ def test_newer_images_are_refused_by_number(sim, seal, tmp_path):
         data[at + 28] = 9
 
     path = changed(sim.image, seal, tmp_path / "newer.kiln", newer)
-    assert "the module has CUDA ABI 9, this library reads 1" in loaded(path)
+    assert "the module has CUDA ABI 9, this library reads 2 and older down to 1" in loaded(path)
     # Its code for CPUs is as before.
     path = changed(sim.both, seal, tmp_path / "newer.kiln", newer)
     assert loaded(path) == "x86-64-v2\n"
     # A library that knows no images refuses the one, and runs the CPU's code of the other.
     show = [run(KILN, "module", "show", one).splitlines()[1] for one in (sim.image, sim.both)]
     assert [line.strip() for line in show] == [
-        "format 1.1, module ABI 3, tree ABI 1, CUDA ABI 1",
-        "format 1.1, module ABI 2, tree ABI 1, CUDA ABI 1",
+        "format 1.1, module ABI 3, tree ABI 1, CUDA ABI 2",
+        "format 1.1, module ABI 2, tree ABI 1, CUDA ABI 2",
     ]
 
 

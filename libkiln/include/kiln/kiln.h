@@ -371,7 +371,7 @@ typedef struct kiln_world_options {
   uint32_t reserved;
   uint64_t seed; /* of random numbers */
   /* Of the fields, the cells of sparse ones included; 0: no limit. On a CUDA device: of each tree
-   * of SNodes, which takes its memory at once; 0: 1 GiB for trees with sparse ones. */
+   * of SNodes, which takes its memory at once; 0: trees with sparse ones take 1 GiB, and grow. */
   uint64_t max_bytes;
 } kiln_world_options;
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/cuda_abi.h"
 
@@ -42,7 +43,7 @@ int cuDeviceGetCount(int* count) { return *count = 2, kOk; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, kOk; }
 int cuDeviceGetName(char* name, int size, int device) { return strcpy(name, "Fake"), kOk; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  *value = attribute == 75 ? 9 - device : attribute == 16 ? 4 : 0;
+  *value = attribute == 75 ? 9 - device : attribute == 16 ? 4 : attribute == 102;
   return kOk;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -61,6 +62,36 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
 }
 int cuMemFree_v2(uint64_t address) { return --fake_driver.live, free(host(address)), kOk; }
 int cuMemGetInfo_v2(size_t* left, size_t* total) { return *left = 1 << 20, *total = 8 << 20, kOk; }
+/* Virtual memory: pages that nothing may use until they are mapped. A handle is its size. */
+int cuMemGetAllocationGranularity(size_t* bytes, const void* kind, int option) {
+  return *bytes = 1 << 20, kOk;
+}
+int cuMemAddressReserve(uint64_t* address, size_t bytes, size_t alignment, uint64_t wanted,
+                        unsigned long long flags) {
+  void* at = mmap(0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ++fake_driver.live;
+  return *address = (uint64_t)at + kAway, kOk;
+}
+int cuMemAddressFree(uint64_t address, size_t bytes) {
+  return --fake_driver.live, munmap(host(address), bytes);
+}
+int cuMemCreate(unsigned long long* memory, size_t bytes, const void* kind,
+                unsigned long long flags) {
+  if (fake_driver.fail_allocation != 0 && --fake_driver.fail_allocation == 0) return kOutOfMemory;
+  return ++fake_driver.live, *memory = bytes, kOk;
+}
+int cuMemRelease(unsigned long long memory) { return kOk; }
+int cuMemMap(uint64_t at, size_t bytes, size_t offset, unsigned long long memory,
+             unsigned long long flags) {
+  return memory != bytes;
+}
+int cuMemSetAccess(uint64_t at, size_t bytes, const void* access, size_t count) {
+  if (mprotect(host(at), bytes, PROT_READ | PROT_WRITE) != 0) return 1;
+  return memset(host(at), 0xa5, bytes), kOk;
+}
+int cuMemUnmap(uint64_t at, size_t bytes) {
+  return --fake_driver.live, mprotect(host(at), bytes, PROT_NONE);
+}
 int cuMemHostAlloc(void** at, size_t bytes, unsigned flags) { return *at = malloc(bytes), kOk; }
 int cuMemFreeHost(void* at) { return free(at), kOk; }
 int cuMemHostGetDevicePointer_v2(uint64_t* address, void* at, unsigned flags) {
