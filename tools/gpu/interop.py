@@ -464,6 +464,36 @@ def fields_beside_sparse_snodes():
 
 
 @check()
+def trees_that_grow():
+    x = ti.field(ti.i32)
+    block = ti.root.pointer(ti.i, 1 << 10)
+    block.dense(ti.i, 1 << 20).place(x)  # cells of 4 MiB, of 1 GiB at first
+
+    @ti.kernel
+    def fill(begin: ti.i32, end: ti.i32):
+        for i in range(begin, end):
+            x[i << 20] = i + 1
+
+    @ti.kernel
+    def total() -> ti.i64:
+        s = ti.cast(0, ti.i64)
+        for i in block:
+            s += x[i << 20]
+        return s
+
+    for begin in range(0, 400, 50):
+        fill(begin, begin + 50)
+        assert total() == sum(range(begin + 51))
+    x[400 << 20] = 5
+    assert x[399 << 20] == 400 and x[400 << 20] == 5 and x[(399 << 20) - 1] == 0
+    before, _ = torch.cuda.mem_get_info()
+    ti.reset()
+    gc.collect()
+    after, _ = torch.cuda.mem_get_info()
+    assert after - before >= 1600 << 20
+
+
+@check()
 def tensors_as_ndarrays():
     numbers = np.arange(30, dtype=np.float32).reshape(10, 3)
     tensor = given(numbers)
