@@ -1,8 +1,9 @@
-// Updates of neighbouring elements at places that the data choose.
+// Writes of neighbouring elements.
 //   vectors   the lanes of a whole warp make them for each other: a place and three values of each
 //             go to shared memory, and come back as elements in a row. Others make their own.
 //   seen      a read that may see one of them comes between: each thread makes its own
-//   own       each thread is at its own place: as they are
+//   own       updates whose places follow each other from thread to thread: as they are
+//   stores    of a vector, which lanes make for each other as well
 // args: --assembly=compute_75
 kiln.kernel @vectors storages [
     #kiln.ndarray<slot = 0, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = true>,
@@ -43,103 +44,102 @@ kiln.kernel @vectors storages [
 // CHECK-NEXT: 	.reg .pred 	%p<4>;
 // CHECK-NEXT: 	.reg .b32 	%r<21>;
 // CHECK-NEXT: 	.reg .f32 	%f<11>;
-// CHECK-NEXT: 	.reg .b64 	%rd<53>;
+// CHECK-NEXT: 	.reg .b64 	%rd<52>;
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 16 .b8 handed_over[2560];
 // CHECK-NEXT: 	mov.u32 	%r2, %tid.x;
 // CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+56];
 // CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
 // CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd20, %r2;
-// CHECK-NEXT: 	mul.wide.u32 	%rd21, %r5, %r6;
-// CHECK-NEXT: 	add.s64 	%rd52, %rd21, %rd20;
-// CHECK-NEXT: 	setp.le.s64 	%p1, %rd3, %rd52;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd19, %r2;
+// CHECK-NEXT: 	mul.wide.u32 	%rd20, %r5, %r6;
+// CHECK-NEXT: 	add.s64 	%rd51, %rd20, %rd19;
+// CHECK-NEXT: 	setp.le.s64 	%p1, %rd3, %rd51;
 // CHECK-NEXT: 	@%p1 bra 	$L__BB0_6;
 // CHECK-NEXT: 	and.b32  	%r1, %r2, 31;
 // CHECK-NEXT: 	shr.u32 	%r3, %r2, 5;
 // CHECK-NEXT: 	mul.lo.s32 	%r4, %r3, 640;
-// CHECK-NEXT: 	cvt.s64.s32 	%rd16, %r4;
-// CHECK-NEXT: 	mov.u64 	%rd17, handed_over;
-// CHECK-NEXT: 	add.s64 	%rd1, %rd17, %rd16;
+// CHECK-NEXT: 	cvt.s64.s32 	%rd15, %r4;
+// CHECK-NEXT: 	mov.u64 	%rd16, handed_over;
+// CHECK-NEXT: 	add.s64 	%rd1, %rd16, %rd15;
 // CHECK-NEXT: 	add.s64 	%rd2, %rd1, 256;
-// CHECK-NEXT: 	ld.param.u64 	%rd18, [task_0_param_0+48];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd18;
-// CHECK-NEXT: 	ld.param.u64 	%rd19, [task_0_param_0+64];
-// CHECK-NEXT: 	cvta.to.global.u64 	%rd5, %rd19;
+// CHECK-NEXT: 	ld.param.u64 	%rd17, [task_0_param_0+48];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd17;
+// CHECK-NEXT: 	ld.param.u64 	%rd18, [task_0_param_0+64];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd5, %rd18;
 // CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
 // CHECK-NEXT: 	mul.wide.u32 	%rd7, %r7, %r6;
-// CHECK-NEXT: 	shl.b64 	%rd22, %rd52, 2;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd4, %rd22;
+// CHECK-NEXT: 	shl.b64 	%rd21, %rd51, 2;
+// CHECK-NEXT: 	add.s64 	%rd50, %rd4, %rd21;
 // CHECK-NEXT: 	shl.b64 	%rd9, %rd7, 2;
 // CHECK-NEXT: 	mul.lo.s32 	%r11, %r1, 3;
 // CHECK-NEXT: 	shl.b32 	%r12, %r11, 2;
 // CHECK-NEXT: 	mov.b32 	%r13, 1065353216;
 // CHECK-NEXT: $L__BB0_2:
-// CHECK-NEXT: 	cvt.u32.u64 	%r8, %rd52;
-// CHECK-NEXT: 	ld.global.u32 	%r9, [%rd51];
-// CHECK-NEXT: 	mul.wide.s32 	%rd23, %r9, 12;
-// CHECK-NEXT: 	add.s64 	%rd12, %rd5, %rd23;
+// CHECK-NEXT: 	cvt.u32.u64 	%r8, %rd51;
+// CHECK-NEXT: 	ld.global.u32 	%r9, [%rd50];
+// CHECK-NEXT: 	mul.wide.s32 	%rd22, %r9, 12;
+// CHECK-NEXT: 	add.s64 	%rd12, %rd5, %rd22;
 // CHECK-NEXT: 	cvt.rn.f32.s32 	%f1, %r8;
 // CHECK-NEXT: 	activemask.b32 	%r10;
 // CHECK-NEXT: 	setp.ne.s32 	%p2, %r10, -1;
 // CHECK-NEXT: 	@%p2 bra 	$L__BB0_4;
-// CHECK-NEXT: 	cvta.global.u64 	%rd13, %rd12;
-// CHECK-NEXT: 	mul.wide.u32 	%rd26, %r1, 8;
-// CHECK-NEXT: 	add.s64 	%rd27, %rd1, %rd26;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd28, %r12;
-// CHECK-NEXT: 	sub.s64 	%rd29, %rd13, %rd28;
-// CHECK-NEXT: 	st.shared.u64 	[%rd27], %rd29;
-// CHECK-NEXT: 	mul.wide.u32 	%rd30, %r11, 4;
-// CHECK-NEXT: 	add.s64 	%rd31, %rd1, %rd30;
-// CHECK-NEXT: 	st.shared.u32 	[%rd31+256], %r13;
-// CHECK-NEXT: 	add.s64 	%rd32, %rd2, %rd30;
+// CHECK-NEXT: 	mul.wide.u32 	%rd25, %r1, 8;
+// CHECK-NEXT: 	add.s64 	%rd26, %rd1, %rd25;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd27, %r12;
+// CHECK-NEXT: 	sub.s64 	%rd28, %rd12, %rd27;
+// CHECK-NEXT: 	st.shared.u64 	[%rd26], %rd28;
+// CHECK-NEXT: 	mul.wide.u32 	%rd29, %r11, 4;
+// CHECK-NEXT: 	add.s64 	%rd30, %rd1, %rd29;
+// CHECK-NEXT: 	st.shared.u32 	[%rd30+256], %r13;
+// CHECK-NEXT: 	add.s64 	%rd31, %rd2, %rd29;
 // CHECK-NEXT: 	mov.b32 	%r14, 1073741824;
-// CHECK-NEXT: 	st.shared.u32 	[%rd32+4], %r14;
-// CHECK-NEXT: 	st.shared.f32 	[%rd32+8], %f1;
+// CHECK-NEXT: 	st.shared.u32 	[%rd31+4], %r14;
+// CHECK-NEXT: 	st.shared.f32 	[%rd31+8], %f1;
 // CHECK-NEXT: 	bar.warp.sync 	-1;
 // CHECK-NEXT: 	shl.b32 	%r15, %r1, 2;
-// CHECK-NEXT: 	cvt.u64.u32 	%rd33, %r15;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd32, %r15;
 // CHECK-NEXT: 	mul.hi.u32 	%r16, %r1, 1431655766;
-// CHECK-NEXT: 	mul.wide.u32 	%rd34, %r1, 4;
-// CHECK-NEXT: 	add.s64 	%rd35, %rd1, %rd34;
-// CHECK-NEXT: 	ld.shared.f32 	%f5, [%rd35+256];
-// CHECK-NEXT: 	mul.wide.u32 	%rd36, %r16, 8;
-// CHECK-NEXT: 	add.s64 	%rd37, %rd1, %rd36;
-// CHECK-NEXT: 	ld.shared.u64 	%rd38, [%rd37];
-// CHECK-NEXT: 	add.s64 	%rd39, %rd38, %rd33;
-// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd39], %f5;
+// CHECK-NEXT: 	mul.wide.u32 	%rd33, %r1, 4;
+// CHECK-NEXT: 	add.s64 	%rd34, %rd1, %rd33;
+// CHECK-NEXT: 	ld.shared.f32 	%f5, [%rd34+256];
+// CHECK-NEXT: 	mul.wide.u32 	%rd35, %r16, 8;
+// CHECK-NEXT: 	add.s64 	%rd36, %rd1, %rd35;
+// CHECK-NEXT: 	ld.shared.u64 	%rd37, [%rd36];
+// CHECK-NEXT: 	add.s64 	%rd38, %rd37, %rd32;
+// CHECK-NEXT: 	atom.global.add.f32 	%f6, [%rd38], %f5;
 // CHECK-NEXT: 	or.b32  	%r17, %r1, 32;
 // CHECK-NEXT: 	mul.hi.u32 	%r18, %r17, 1431655766;
-// CHECK-NEXT: 	add.s64 	%rd40, %rd2, %rd34;
-// CHECK-NEXT: 	ld.shared.f32 	%f7, [%rd40+128];
-// CHECK-NEXT: 	mul.wide.u32 	%rd41, %r18, 8;
-// CHECK-NEXT: 	add.s64 	%rd42, %rd1, %rd41;
-// CHECK-NEXT: 	ld.shared.u64 	%rd43, [%rd42];
-// CHECK-NEXT: 	add.s64 	%rd44, %rd43, %rd33;
-// CHECK-NEXT: 	add.s64 	%rd45, %rd44, 128;
-// CHECK-NEXT: 	atom.global.add.f32 	%f8, [%rd45], %f7;
+// CHECK-NEXT: 	add.s64 	%rd39, %rd2, %rd33;
+// CHECK-NEXT: 	ld.shared.f32 	%f7, [%rd39+128];
+// CHECK-NEXT: 	mul.wide.u32 	%rd40, %r18, 8;
+// CHECK-NEXT: 	add.s64 	%rd41, %rd1, %rd40;
+// CHECK-NEXT: 	ld.shared.u64 	%rd42, [%rd41];
+// CHECK-NEXT: 	add.s64 	%rd43, %rd42, %rd32;
+// CHECK-NEXT: 	add.s64 	%rd44, %rd43, 128;
+// CHECK-NEXT: 	atom.global.add.f32 	%f8, [%rd44], %f7;
 // CHECK-NEXT: 	or.b32  	%r19, %r1, 64;
 // CHECK-NEXT: 	mul.hi.u32 	%r20, %r19, 1431655766;
-// CHECK-NEXT: 	ld.shared.f32 	%f9, [%rd40+256];
-// CHECK-NEXT: 	mul.wide.u32 	%rd46, %r20, 8;
-// CHECK-NEXT: 	add.s64 	%rd47, %rd1, %rd46;
-// CHECK-NEXT: 	ld.shared.u64 	%rd48, [%rd47];
-// CHECK-NEXT: 	add.s64 	%rd49, %rd48, %rd33;
-// CHECK-NEXT: 	add.s64 	%rd50, %rd49, 256;
-// CHECK-NEXT: 	atom.global.add.f32 	%f10, [%rd50], %f9;
+// CHECK-NEXT: 	ld.shared.f32 	%f9, [%rd39+256];
+// CHECK-NEXT: 	mul.wide.u32 	%rd45, %r20, 8;
+// CHECK-NEXT: 	add.s64 	%rd46, %rd1, %rd45;
+// CHECK-NEXT: 	ld.shared.u64 	%rd47, [%rd46];
+// CHECK-NEXT: 	add.s64 	%rd48, %rd47, %rd32;
+// CHECK-NEXT: 	add.s64 	%rd49, %rd48, 256;
+// CHECK-NEXT: 	atom.global.add.f32 	%f10, [%rd49], %f9;
 // CHECK-NEXT: 	bar.warp.sync 	-1;
 // CHECK-NEXT: $L__BB0_5:
-// CHECK-NEXT: 	add.s64 	%rd52, %rd52, %rd7;
-// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd9;
-// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd3, %rd52;
+// CHECK-NEXT: 	add.s64 	%rd51, %rd51, %rd7;
+// CHECK-NEXT: 	add.s64 	%rd50, %rd50, %rd9;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd3, %rd51;
 // CHECK-NEXT: 	@%p3 bra 	$L__BB0_2;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_6;
 // CHECK-NEXT: $L__BB0_4:
 // CHECK-NEXT: 	atom.global.add.f32 	%f2, [%rd12], 0f3F800000;
-// CHECK-NEXT: 	add.s64 	%rd24, %rd12, 4;
-// CHECK-NEXT: 	atom.global.add.f32 	%f3, [%rd24], 0f40000000;
-// CHECK-NEXT: 	add.s64 	%rd25, %rd12, 8;
-// CHECK-NEXT: 	atom.global.add.f32 	%f4, [%rd25], %f1;
+// CHECK-NEXT: 	add.s64 	%rd23, %rd12, 4;
+// CHECK-NEXT: 	atom.global.add.f32 	%f3, [%rd23], 0f40000000;
+// CHECK-NEXT: 	add.s64 	%rd24, %rd12, 8;
+// CHECK-NEXT: 	atom.global.add.f32 	%f4, [%rd24], %f1;
 // CHECK-NEXT: 	bra.uni 	$L__BB0_5;
 // CHECK-NEXT: $L__BB0_6:
 // CHECK-NEXT: 	ret;
@@ -277,5 +277,133 @@ kiln.kernel @own storages [
 // CHECK-NEXT: 	setp.gt.s64 	%p2, %rd1, %rd18;
 // CHECK-NEXT: 	@%p2 bra 	$L__BB0_2;
 // CHECK-NEXT: $L__BB0_3:
+// CHECK-NEXT: 	ret;
+// CHECK-NEXT: }
+
+// -----
+kiln.kernel @stores storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 8192, 12], offset = [], types = [f32, f32, f32], components = [0, 0, 0, 4, 0, 8], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {slots = 2 : i64} {
+  kiln.task.range_for "task_0" bounds {
+    %l = arith.constant 0 : i64
+    %n = kiln.argument 1 : i64
+    kiln.yield %l, %n : i64, i64
+  } body (%i : i32) {
+    %one = arith.constant 1.0 : f32
+    %number = arith.sitofp %i : i32 to f32
+    %x = kiln.global 0 component 0 [%i] : !kiln.addr<f32>
+    %y = kiln.global 0 component 1 [%i] : !kiln.addr<f32>
+    %z = kiln.global 0 component 2 [%i] : !kiln.addr<f32>
+    kiln.store %one, %x : !kiln.addr<f32>
+    kiln.store %number, %y : !kiln.addr<f32>
+    kiln.store %one, %z : !kiln.addr<f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: //
+// CHECK-NEXT: // Generated by LLVM NVPTX Back-End
+// CHECK-NEXT: //
+// CHECK-NEXT: .version 7.8
+// CHECK-NEXT: .target sm_75
+// CHECK-NEXT: .address_size 64
+// CHECK-NEXT: 	// .globl	task_0
+// CHECK-NEXT: // handed_over has been demoted
+// CHECK-NEXT: .visible .entry task_0(
+// CHECK-NEXT: 	.param .align 8 .b8 task_0_param_0[64]
+// CHECK-NEXT: )
+// CHECK-NEXT: {
+// CHECK-NEXT: 	.reg .pred 	%p<4>;
+// CHECK-NEXT: 	.reg .b32 	%r<20>;
+// CHECK-NEXT: 	.reg .f32 	%f<5>;
+// CHECK-NEXT: 	.reg .b64 	%rd<46>;
+// CHECK-NEXT: 	// demoted variable
+// CHECK-NEXT: 	.shared .align 16 .b8 handed_over[2560];
+// CHECK-NEXT: 	mov.u32 	%r1, %tid.x;
+// CHECK-NEXT: 	ld.param.u64 	%rd3, [task_0_param_0+56];
+// CHECK-NEXT: 	mov.u32 	%r5, %ctaid.x;
+// CHECK-NEXT: 	mov.u32 	%r6, %ntid.x;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd19, %r1;
+// CHECK-NEXT: 	mul.wide.u32 	%rd20, %r5, %r6;
+// CHECK-NEXT: 	add.s64 	%rd45, %rd20, %rd19;
+// CHECK-NEXT: 	setp.le.s64 	%p1, %rd3, %rd45;
+// CHECK-NEXT: 	@%p1 bra 	$L__BB0_6;
+// CHECK-NEXT: 	and.b32  	%r2, %r1, 31;
+// CHECK-NEXT: 	shr.u32 	%r3, %r1, 5;
+// CHECK-NEXT: 	mul.lo.s32 	%r4, %r3, 640;
+// CHECK-NEXT: 	cvt.s64.s32 	%rd16, %r4;
+// CHECK-NEXT: 	mov.u64 	%rd17, handed_over;
+// CHECK-NEXT: 	add.s64 	%rd1, %rd17, %rd16;
+// CHECK-NEXT: 	add.s64 	%rd2, %rd1, 256;
+// CHECK-NEXT: 	ld.param.u64 	%rd18, [task_0_param_0+48];
+// CHECK-NEXT: 	cvta.to.global.u64 	%rd4, %rd18;
+// CHECK-NEXT: 	mov.u32 	%r7, %nctaid.x;
+// CHECK-NEXT: 	mul.wide.u32 	%rd6, %r7, %r6;
+// CHECK-NEXT: 	mul.wide.u32 	%rd21, %r2, 12;
+// CHECK-NEXT: 	sub.s64 	%rd7, %rd4, %rd21;
+// CHECK-NEXT: 	mul.lo.s64 	%rd44, %rd45, 12;
+// CHECK-NEXT: 	mul.lo.s64 	%rd9, %rd6, 12;
+// CHECK-NEXT: 	add.s64 	%rd10, %rd4, 8;
+// CHECK-NEXT: 	mul.lo.s32 	%r12, %r2, 3;
+// CHECK-NEXT: 	mov.b32 	%r13, 1065353216;
+// CHECK-NEXT: 	shl.b32 	%r14, %r2, 2;
+// CHECK-NEXT: $L__BB0_2:
+// CHECK-NEXT: 	cvt.u32.u64 	%r9, %rd45;
+// CHECK-NEXT: 	cvt.rn.f32.s32 	%f1, %r9;
+// CHECK-NEXT: 	activemask.b32 	%r10;
+// CHECK-NEXT: 	setp.ne.s32 	%p2, %r10, -1;
+// CHECK-NEXT: 	@%p2 bra 	$L__BB0_4;
+// CHECK-NEXT: 	mul.wide.u32 	%rd22, %r2, 8;
+// CHECK-NEXT: 	add.s64 	%rd23, %rd1, %rd22;
+// CHECK-NEXT: 	add.s64 	%rd24, %rd7, %rd44;
+// CHECK-NEXT: 	st.shared.u64 	[%rd23], %rd24;
+// CHECK-NEXT: 	mul.wide.u32 	%rd25, %r12, 4;
+// CHECK-NEXT: 	add.s64 	%rd26, %rd1, %rd25;
+// CHECK-NEXT: 	st.shared.u32 	[%rd26+256], %r13;
+// CHECK-NEXT: 	add.s64 	%rd27, %rd2, %rd25;
+// CHECK-NEXT: 	st.shared.f32 	[%rd27+4], %f1;
+// CHECK-NEXT: 	st.shared.u32 	[%rd27+8], %r13;
+// CHECK-NEXT: 	bar.warp.sync 	-1;
+// CHECK-NEXT: 	cvt.u64.u32 	%rd28, %r14;
+// CHECK-NEXT: 	mul.hi.u32 	%r15, %r2, 1431655766;
+// CHECK-NEXT: 	mul.wide.u32 	%rd29, %r2, 4;
+// CHECK-NEXT: 	add.s64 	%rd30, %rd1, %rd29;
+// CHECK-NEXT: 	ld.shared.f32 	%f2, [%rd30+256];
+// CHECK-NEXT: 	mul.wide.u32 	%rd31, %r15, 8;
+// CHECK-NEXT: 	add.s64 	%rd32, %rd1, %rd31;
+// CHECK-NEXT: 	ld.shared.u64 	%rd33, [%rd32];
+// CHECK-NEXT: 	add.s64 	%rd34, %rd33, %rd28;
+// CHECK-NEXT: 	st.global.f32 	[%rd34], %f2;
+// CHECK-NEXT: 	or.b32  	%r16, %r2, 32;
+// CHECK-NEXT: 	mul.hi.u32 	%r17, %r16, 1431655766;
+// CHECK-NEXT: 	add.s64 	%rd35, %rd2, %rd29;
+// CHECK-NEXT: 	ld.shared.f32 	%f3, [%rd35+128];
+// CHECK-NEXT: 	mul.wide.u32 	%rd36, %r17, 8;
+// CHECK-NEXT: 	add.s64 	%rd37, %rd1, %rd36;
+// CHECK-NEXT: 	ld.shared.u64 	%rd38, [%rd37];
+// CHECK-NEXT: 	add.s64 	%rd39, %rd38, %rd28;
+// CHECK-NEXT: 	st.global.f32 	[%rd39+128], %f3;
+// CHECK-NEXT: 	or.b32  	%r18, %r2, 64;
+// CHECK-NEXT: 	mul.hi.u32 	%r19, %r18, 1431655766;
+// CHECK-NEXT: 	ld.shared.f32 	%f4, [%rd35+256];
+// CHECK-NEXT: 	mul.wide.u32 	%rd40, %r19, 8;
+// CHECK-NEXT: 	add.s64 	%rd41, %rd1, %rd40;
+// CHECK-NEXT: 	ld.shared.u64 	%rd42, [%rd41];
+// CHECK-NEXT: 	add.s64 	%rd43, %rd42, %rd28;
+// CHECK-NEXT: 	st.global.f32 	[%rd43+256], %f4;
+// CHECK-NEXT: 	bar.warp.sync 	-1;
+// CHECK-NEXT: $L__BB0_5:
+// CHECK-NEXT: 	add.s64 	%rd45, %rd45, %rd6;
+// CHECK-NEXT: 	add.s64 	%rd44, %rd44, %rd9;
+// CHECK-NEXT: 	setp.gt.s64 	%p3, %rd3, %rd45;
+// CHECK-NEXT: 	@%p3 bra 	$L__BB0_2;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_6;
+// CHECK-NEXT: $L__BB0_4:
+// CHECK-NEXT: 	add.s64 	%rd13, %rd10, %rd44;
+// CHECK-NEXT: 	st.global.u32 	[%rd13+-8], %r13;
+// CHECK-NEXT: 	st.global.f32 	[%rd13+-4], %f1;
+// CHECK-NEXT: 	st.global.u32 	[%rd13], %r13;
+// CHECK-NEXT: 	bra.uni 	$L__BB0_5;
+// CHECK-NEXT: $L__BB0_6:
 // CHECK-NEXT: 	ret;
 // CHECK-NEXT: }

@@ -114,6 +114,7 @@ bool IsWrite(const llvm::Instruction& instruction) {
   const llvm::Type* type = ValueOf(instruction)->getType();
   const unsigned bits = type->getPrimitiveSizeInBits();  // 0: a pointer
   return !type->isVectorTy() && (bits == 32 || bits == 64) &&
+         AlignOf(instruction).value() * 8 >= bits &&
          !llvm::isa<llvm::GlobalVariable>(llvm::getUnderlyingObject(PlaceOf(instruction)));
 }
 
@@ -279,7 +280,9 @@ class HandOver {
   // The lane's elements are `length` of those of the warp, from lane * length on.
   void Give(llvm::IRBuilder<>& b, const Run& run) {
     Value* first = b.CreateMul(lane_, b.getInt32(run.writes.size()));
-    Value* place = b.CreatePtrToInt(PlaceOf(*run.writes[0]), b.getInt64Ty());
+    // All that launches name is in global memory.
+    Value* place = b.CreateAddrSpaceCast(PlaceOf(*run.writes[0]), b.getPtrTy(kGlobalSpace));
+    place = b.CreatePtrToInt(place, b.getInt64Ty());
     b.CreateStore(b.CreateSub(place, BytesOf(b, run, first)), OriginOf(b, lane_));
     for (const auto& [i, write] : llvm::enumerate(run.writes)) {
       b.CreateStore(ValueOf(*write), ValueAt(b, run, lane_, b.CreateAdd(first, b.getInt32(i))));
@@ -294,23 +297,23 @@ class HandOver {
       Value* number = b.CreateAdd(lane_, b.getInt32(round * kLanes));
       Value* giver = b.CreateUDiv(number, b.getInt32(run.writes.size()));
       Value* value = b.CreateLoad(type, ValueAt(b, run, giver, number));
-      // All that launches name is in global memory.
       Value* origin = b.CreateLoad(b.getInt64Ty(), OriginOf(b, giver));
       Value* place = b.CreateIntToPtr(b.CreateAdd(origin, lane_bytes), b.getPtrTy(kGlobalSpace));
       place = b.CreateConstGEP1_64(b.getInt8Ty(), place, round * kLanes * run.ElementBytes());
-      llvm::Instruction* write = Write(b, run, value, place);
-      write->copyMetadata(*run.last,
-                          {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
+      Write(b, run, value, place);
     }
   }
 
-  static llvm::Instruction* Write(llvm::IRBuilder<>& b, const Run& run, Value* value,
-                                  Value* place) {
+  // Without alias scopes: those of the run may be of several iterations.
+  static void Write(llvm::IRBuilder<>& b, const Run& run, Value* value, Value* place) {
     const llvm::Align align(run.ElementBytes());
     const auto* atomic = llvm::dyn_cast<AtomicRMWInst>(run.last);
-    if (atomic == nullptr) return b.CreateAlignedStore(value, place, align);
-    return b.CreateAtomicRMW(atomic->getOperation(), place, value, align, atomic->getOrdering(),
-                             atomic->getSyncScopeID());
+    if (atomic == nullptr) {
+      b.CreateAlignedStore(value, place, align);
+      return;
+    }
+    b.CreateAtomicRMW(atomic->getOperation(), place, value, align, atomic->getOrdering(),
+                      atomic->getSyncScopeID());
   }
 
   Value* lane_;
