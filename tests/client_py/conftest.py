@@ -114,6 +114,24 @@ def run_on_emulator(run_python, emulator, tmp_path):
     return run
 
 
+@pytest.fixture(params=["seed=3;threads=1", "check=race,init"])
+def compare_with_cpu(run_python, emulator, request):
+    """Runs a program whose CASES (emulated.COMPARE_CASES) must give on CUDA what they give on the
+    CPU: with the blocks in another order, and with the emulator's checks."""
+    from emulated import COMPARE_CASES
+
+    def compare(program):
+        out = run_python(
+            program + COMPARE_CASES,
+            KILN_CUDA_DRIVER="emulator",
+            KILN_SERVER="off",
+            KILN_FAKE_CUDA=request.param,
+        )
+        assert out == "equal\n"
+
+    return compare
+
+
 class XServer:
     """A display without hardware: `name` is for DISPLAY, `stop` ends it; `folder` receives what it
     shows."""

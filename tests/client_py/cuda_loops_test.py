@@ -4,7 +4,6 @@ tasks that are launched as one, on the emulator: they give what the CPU gives.""
 import pathlib
 
 import pytest
-from emulated import COMPARE_CASES
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -451,15 +450,8 @@ CASES += (short_tasks,)
 '''
 
 
-@pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
-def test_loops_give_what_the_cpu_gives(run_python, options):
-    out = run_python(
-        COMPARED + COMPARE_CASES,
-        KILN_CUDA_DRIVER="emulator",
-        KILN_SERVER="off",
-        KILN_FAKE_CUDA=options,
-    )
-    assert out == "equal\n"
+def test_loops_give_what_the_cpu_gives(compare_with_cpu):
+    compare_with_cpu(COMPARED)
 
 
 MISALIGNED = """

@@ -1,11 +1,6 @@
 """Writes of neighbouring elements by the threads of a warp, on CUDA's emulator: lanes make them for
 each other, and they give what the CPU gives."""
 
-import pytest
-from emulated import COMPARE_CASES
-
-pytestmark = pytest.mark.usefixtures("emulator")
-
 COMPARED = """
 import numpy as np
 import kiln as ti
@@ -318,12 +313,5 @@ CASES = *STORES, vectors, kinds, stencils, branches, own_updates, beside_others,
 """
 
 
-@pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
-def test_writes_are_those_of_the_cpu(run_python, options):
-    out = run_python(
-        COMPARED + COMPARE_CASES,
-        KILN_CUDA_DRIVER="emulator",
-        KILN_SERVER="off",
-        KILN_FAKE_CUDA=options,
-    )
-    assert out == "equal\n"
+def test_writes_are_those_of_the_cpu(compare_with_cpu):
+    compare_with_cpu(COMPARED)

@@ -2,11 +2,10 @@
 emulator: they give what the CPU gives."""
 
 import pytest
-from emulated import COMPARE_CASES
 
 pytestmark = pytest.mark.usefixtures("emulator")
 
-COMPARED = '''
+COMPARED = """
 import itertools
 
 import numpy as np
@@ -201,18 +200,11 @@ def fields():
 
 
 CASES = extents, dimensions, types, updates, fields
-'''
+"""
 
 
-@pytest.mark.parametrize("options", ["seed=3;threads=1", "check=race,init"])
-def test_stencils_give_what_the_cpu_gives(run_python, options):
-    out = run_python(
-        COMPARED + COMPARE_CASES,
-        KILN_CUDA_DRIVER="emulator",
-        KILN_SERVER="off",
-        KILN_FAKE_CUDA=options,
-    )
-    assert out == "equal\n"
+def test_stencils_give_what_the_cpu_gives(compare_with_cpu):
+    compare_with_cpu(COMPARED)
 
 
 RACES = """
