@@ -33,6 +33,8 @@ constexpr uint64_t kMostSharedOfBlock = 48 * 1024;
 constexpr size_t kMostBetween = 16;
 // Of the computation of an address that are looked at.
 constexpr size_t kMostSteps = 256;
+// Of a function. NVIDIA's compiler takes one or two milliseconds for each.
+constexpr size_t kMostWrites = 256;
 
 // --- Which writes ----------------------------------------------------------------------------
 
@@ -348,10 +350,13 @@ bool Change(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   if (threads < kLanes || function.getCallingConv() != llvm::CallingConv::PTX_Kernel) return false;
   std::vector<Run> runs;
   uint64_t bytes_of_warp = 0;
+  size_t writes = 0;
   {
     llvm::BatchAAResults aliases(analyses.getResult<llvm::AAManager>(function));
     for (llvm::BasicBlock& block : function) {
       for (Run& run : RunFinder(aliases).Find(block)) {
+        writes += run.writes.size();
+        if (writes > kMostWrites) break;
         bytes_of_warp = std::max(bytes_of_warp, run.Bytes());
         runs.push_back(std::move(run));
       }
@@ -362,7 +367,8 @@ bool Change(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
     return false;
   }
   HandOver hand_over(function, warps, bytes_of_warp);
-  for (const Run& run : runs) hand_over.Emit(run);
+  // The last one first: to part a block takes as long as what is behind that place.
+  for (const Run& run : llvm::reverse(runs)) hand_over.Emit(run);
   function.setConvergent();
   // What LLVM has inferred of it.
   function.removeFnAttr(llvm::Attribute::NoSync);
