@@ -50,8 +50,8 @@ llvm::SmallVector<int64_t> SizesFor(int64_t cells) {
   return sizes;
 }
 
-// All cells if they are few; otherwise whole warps, if there are such sizes. 0: all that divide the
-// cells are too small or too large to be anybody's choice.
+// All cells if they are few; otherwise whole warps, if there are such sizes. 0: what divides the
+// cells is less than a warp or more than the usual threads.
 int64_t UsualSizeFor(int64_t cells) {
   int64_t largest = 0;
   for (const int64_t size : SizesFor(cells)) {

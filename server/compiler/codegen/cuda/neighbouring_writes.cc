@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/language/simt_ops.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -27,7 +28,6 @@ constexpr uint64_t kOriginBytes = 8;
 // Of a warp. A block of 128 threads then takes 8 KB, which leaves room for as many blocks as run at
 // once anyway.
 constexpr uint64_t kMostBytes = 2048;
-constexpr uint64_t kMostSharedOfBlock = 48 * 1024;
 // The values of a run wait in registers for the last one: so many other writes between two of its
 // own end it.
 constexpr size_t kMostBetween = 16;
@@ -363,7 +363,7 @@ bool Change(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
     }
   }
   const uint64_t warps = (threads + kLanes - 1) / kLanes;
-  if (runs.empty() || SharedBytes(function) + warps * bytes_of_warp > kMostSharedOfBlock) {
+  if (runs.empty() || SharedBytes(function) + warps * bytes_of_warp > kMostSharedBytes) {
     return false;
   }
   HandOver hand_over(function, warps, bytes_of_warp);
