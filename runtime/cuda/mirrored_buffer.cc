@@ -95,7 +95,7 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Reserve(CudaDevice* devi
 Result<> MirroredBuffer::Grow(uint64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t before = growing_->committed();
-  const Result<> committed = growing_->Commit(std::min(bytes, growing_->reserved() - before));
+  Result<> committed = growing_->Commit(std::min(bytes, growing_->reserved() - before));
   if (!committed.ok() || growing_->committed() == before) return committed;
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
