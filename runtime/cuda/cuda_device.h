@@ -119,7 +119,7 @@ class CudaDevice final : public Device {
   // needed. Takes back scratch memory if there is not enough. ResourceExhausted names the size.
   Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
   // The error of a device without so much memory.
-  Error NoMemory(uint64_t asked, const std::string& what);
+  [[gnu::cold]] Error NoMemory(uint64_t asked, const std::string& what);
   // Frees scratch memory that no launch uses. False: there was none.
   bool FreeScratch();
   // Bytes of the device's memory that nothing uses.

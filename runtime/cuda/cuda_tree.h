@@ -52,7 +52,7 @@ class CudaTree final : public TreeData {
   // What it has of the device's memory.
   uint64_t bytes() const;
   // Why the tree had no memory, by the numbers of a notice.
-  std::string Refusal(uint64_t node) const;
+  [[gnu::cold]] std::string Refusal(uint64_t node) const;
   // Commits as much again as the tree has, or `needed` bytes if that is more, but at most half of
   // what the device has free, unless those are needed. Less where the device gives less, maybe
   // nothing.
@@ -88,7 +88,7 @@ class CudaTree final : public TreeData {
   void SetEnd() const;
   // From where on the tree asks for more memory (KilnCudaTree.mark).
   uint64_t NextMark() const;
-  Error Beyond(int node, uint32_t axis, const int64_t* at) const;
+  [[gnu::cold]] Error Beyond(int node, uint32_t axis, const int64_t* at) const;
   Result<std::vector<Level>> WayTo(int node, const int64_t* at) const;
   uint64_t Arena() const;
 

@@ -52,7 +52,8 @@ class Way {
   const Level* end() const { return levels_.data() + levels_.size(); }
 
  private:
-  static Error Beyond(const TreeState& tree, int node, uint32_t axis, const int64_t* at) {
+  [[gnu::cold]] static Error Beyond(const TreeState& tree, int node, uint32_t axis,
+                                    const int64_t* at) {
     return {ErrorCode::kOutOfRange,
             "index " + std::to_string(at[axis]) + " along axis " + std::to_string(axis) +
                 " of SNode " + tree.Name(node) + ", which has " +

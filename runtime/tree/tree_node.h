@@ -133,7 +133,7 @@ struct TreeState {
 
   std::string Name(int node) const;
   // Why the node's cell could not be allocated.
-  std::string Refusal(const SparseNode& node) const;
+  [[gnu::cold]] std::string Refusal(const SparseNode& node) const;
 
   Tree* self = nullptr;
   const TreeShape shape;
