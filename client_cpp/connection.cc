@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 #include "common/wire/version.h"
 
@@ -74,20 +75,32 @@ absl::Status CheckPeerIsUs(int fd) {
   return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
 }
 
+struct OpenFile {
+  explicit OpenFile(const char* path) : fd(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~OpenFile() {
+    if (fd >= 0) close(fd);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  const int fd;
+};
+
 // Whether fewer threads are runnable on this machine, this one included, than it has processors.
 bool HasIdleProcessor() {
-  static const unsigned processors = std::thread::hardware_concurrency();
+  static FirstUse<unsigned> processors;
+  // Opened once for the process: opening costs more than reading.
+  static FirstUse<OpenFile> load;
   // "0.20 0.18 0.12 1/80 11206": the fourth field is the number of runnable threads, of all
   // threads.
-  // Opened once for the process: opening costs more than reading.
-  static const int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
   char text[128];
+  const int fd = load.Get([] { return OpenFile("/proc/loadavg"); }).fd;
   const ssize_t size = pread(fd, text, sizeof text, 0);
   if (size <= 0) return false;
   const std::vector<absl::string_view> words =
       absl::StrSplit(absl::string_view(text, static_cast<size_t>(size)), absl::ByAnyChar(" /"));
   unsigned running;
-  return words.size() > 3 && absl::SimpleAtoi(words[3], &running) && running < processors;
+  return words.size() > 3 && absl::SimpleAtoi(words[3], &running) &&
+         running < processors.Get(&std::thread::hardware_concurrency);
 }
 
 // Polls `fd` briefly without sleeping.

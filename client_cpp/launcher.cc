@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 #include "runtime/slot.h"
 
@@ -53,8 +54,8 @@ Launcher::Launcher(std::shared_ptr<const Instance> instance) : Launcher(instance
 }
 
 const DerivativeParams& Launcher::derivative() const {
-  static const auto* const none = new DerivativeParams;
-  return instance_ == nullptr ? *none : instance_->derivatives().params;
+  static FirstUse<const DerivativeParams> none;
+  return instance_ == nullptr ? none.Get() : instance_->derivatives().params;
 }
 
 Launcher& Launcher::ForDerivatives(absl::FunctionRef<void(Launcher&)> set) {

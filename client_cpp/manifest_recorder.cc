@@ -11,6 +11,8 @@
 #include <map>
 #include <utility>
 
+#include "common/base/first_use.h"
+
 namespace kiln {
 namespace {
 
@@ -20,11 +22,11 @@ std::string ProgramName() {
   return error ? "-" : exe.filename().string();
 }
 
-// By path; never destroyed, as exit handlers use them.
+// By path.
 Mutex recorders_mutex;
 std::map<std::string, ManifestRecorder*>& Recorders() {
-  static auto* const recorders = new std::map<std::string, ManifestRecorder*>;
-  return *recorders;
+  static FirstUse<std::map<std::string, ManifestRecorder*>> recorders;
+  return recorders.Get();
 }
 
 // A fork waits until no thread uses the table, so that the child may.

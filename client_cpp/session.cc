@@ -32,6 +32,7 @@
 #include "common/artifact/target_proto.h"
 #include "common/artifact/user_keys.h"
 #include "common/base/clock.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
 #include "common/home/programs.h"
@@ -56,12 +57,11 @@ constexpr size_t kMaxPrefetchBytes = size_t{64} << 20;
 // The parent span of this process's requests: $TRACEPARENT (W3C Trace Context for processes), or
 // the beginning of a new trace.
 const std::string& ParentSpan() {
-  // Never destroyed: threads may compile while the process ends.
-  static const std::string* const span = [] {
+  static FirstUse<std::string> span;
+  return span.Get([] {
     const char* given = std::getenv("TRACEPARENT");
-    return new std::string(NewSpan(given == nullptr ? "" : given));
-  }();
-  return *span;
+    return NewSpan(given == nullptr ? "" : given);
+  });
 }
 
 bool HasErrors(const CompileOutcome& outcome) {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "common/base/first_use.h"
+
 namespace kiln::capi {
 
 // Keeps the last kKept objects of a type, so that a program that uses one of them gets an error
@@ -14,10 +16,10 @@ template <typename Object>
 void Bury(std::unique_ptr<Object> object) {
   constexpr size_t kKept = 256;
   static std::mutex mutex;
-  static std::array<std::unique_ptr<Object>, kKept> kept;
+  static FirstUse<std::array<std::unique_ptr<Object>, kKept>> kept;
   static size_t next = 0;
   std::lock_guard<std::mutex> lock(mutex);
-  kept[next].swap(object);
+  kept.Get()[next].swap(object);
   next = (next + 1) % kKept;
 }
 

@@ -85,11 +85,11 @@ std::string SignaturesOf(const Module& module) {
 
 namespace {
 
-kiln_param Described(const std::string& name, bool is_array, const ValueShape& value, uint32_t rank,
+kiln_param Described(const char* name, bool is_array, const ValueShape& value, uint32_t rank,
                      uint32_t first_slot, bool writes) {
   kiln_param made{};
   made.kind = is_array ? KILN_PARAM_ARRAY : KILN_PARAM_VALUE;
-  made.name = name.c_str();
+  made.name = name;
   made.dtype = value.scalar;
   made.count = value.count;
   made.rank = rank;
@@ -147,7 +147,7 @@ kiln_status kiln_kernel_param(const kiln_kernel* kernel, size_t number, kiln_par
       return kiln::capi::Beyond("parameters", of.name, of.params.size());
     }
     const kiln::ModuleParam& one = of.params[number];
-    kiln::capi::SetSized(kiln::capi::Described(one.name, one.is_array, one.value, one.rank,
+    kiln::capi::SetSized(kiln::capi::Described(one.name.c_str(), one.is_array, one.value, one.rank,
                                                one.first_slot, one.writes),
                          param);
     return KILN_OK;
@@ -162,9 +162,8 @@ kiln_status kiln_kernel_result(const kiln_kernel* kernel, size_t number, kiln_pa
     if (number >= of.results.size()) {
       return kiln::capi::Beyond("results", of.name, of.results.size());
     }
-    static const std::string unnamed;
     const kiln::ModuleResult& one = of.results[number];
-    kiln::capi::SetSized(kiln::capi::Described(unnamed, false, one.value, 0, one.first_slot, false),
+    kiln::capi::SetSized(kiln::capi::Described("", false, one.value, 0, one.first_slot, false),
                          result);
     return KILN_OK;
   });
@@ -179,7 +178,8 @@ kiln_status kiln_graph_param(const kiln_graph* graph, size_t number, kiln_param*
     const kiln::ModuleGraph::Arg& one = of.args[number];
     const bool writes = kiln::capi::Writes(of, number, *graph->module);
     kiln::capi::SetSized(
-        kiln::capi::Described(one.name, one.is_array, one.value, one.rank, 0, writes), param);
+        kiln::capi::Described(one.name.c_str(), one.is_array, one.value, one.rank, 0, writes),
+        param);
     return KILN_OK;
   });
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/first_use.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace kiln {
@@ -34,13 +35,13 @@ uint64_t StrideOf(uint64_t bytes) {
 }  // namespace
 
 int ShardCount() {
-  static const int count = [] {
+  static FirstUse<int> count;
+  return count.Get([] {
     int shards = 4;
     // Twice the threads, because shards are assigned by counting, and some threads come and go.
     while (shards < 2 * DefaultThreads() && shards < 64) shards *= 2;
     return shards;
-  }();
-  return count;
+  });
 }
 
 int ShardOfThread(int shards) {

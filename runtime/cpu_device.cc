@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/first_use.h"
 #include "runtime/cpu/host_target.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/loaded_kernel.h"
@@ -66,8 +67,8 @@ class Cpu final : public Device {
 }  // namespace
 
 Device& CpuDevice() {
-  static auto* const device = new Cpu;
-  return *device;
+  static FirstUse<Cpu> device;
+  return device.Get();
 }
 
 }  // namespace kiln

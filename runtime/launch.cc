@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "common/base/check.h"
+#include "common/base/first_use.h"
 #include "runtime/atomics_gate.h"
 #include "runtime/cpu/cache_size.h"
 #include "runtime/cpu/host_executor.h"
@@ -139,9 +140,11 @@ uint64_t StreamFrom() {
 }
 
 const KilnRuntime& Runtime() {
-  static const KilnRuntime table = {&Print,    &Fail,    &Activate, &ActivateChunk, &Deactivate,
-                                    &TapePush, &TapeTop, &TapePop,  StreamFrom()};
-  return table;
+  static FirstUse<const KilnRuntime> table;
+  return table.Get([] {
+    return KilnRuntime{&Print,    &Fail,    &Activate, &ActivateChunk, &Deactivate,
+                       &TapePush, &TapeTop, &TapePop,  StreamFrom()};
+  });
 }
 
 // The memory for temporaries. Each thread keeps a large buffer; a nested launch (a hook that runs a

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/base/first_use.h"
+
 namespace kiln {
 namespace {
 
@@ -33,11 +35,11 @@ uint64_t ThreadTape::NextLaunch() {
 }
 
 uint64_t ThreadTape::Limit() {
-  static const uint64_t share = ShareOfMachine();
+  static FirstUse<uint64_t> share;
   const uint64_t given = given_limit.load(std::memory_order_relaxed);
   if (given > 0) return given;
   const uint64_t by_default = given_default.load(std::memory_order_relaxed);
-  return by_default > 0 ? by_default : share;
+  return by_default > 0 ? by_default : share.Get(&ShareOfMachine);
 }
 
 uint64_t ThreadTape::GivenLimit() { return given_limit.load(std::memory_order_relaxed); }

@@ -85,6 +85,18 @@ def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
     assert not [f for f in ours if any(i in f.read_text() for i in inside)]
 
 
+def test_code_in_programs_that_fork_guards_no_static_variable():
+    """A forked child may wait for ever for its first use (common/base/first_use.h)."""
+    command = ["readelf", "--symbols", "--wide", "--demangle", ROOT / ".kiln" / "bin" / "_native.so"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    guards = [line for line in lines if "guard variable for kiln::" in line]
+    # Those of the bindings are used up when Python imports the module.
+    at_import = re.compile(r"kiln::Bind\w+\(pybind11::module_&\)::")
+    shared = {line for line in guards if " TLS " not in line}
+    assert len(shared) > 2
+    assert not {line.split(" for ")[1] for line in shared if not at_import.search(line)}
+
+
 def test_the_runtime_reads_no_environment():
     """Programs that embed it decide for themselves what their environment means."""
     files = [f for f in (ROOT / "runtime").rglob("*") if f.suffix in (".h", ".cc")]

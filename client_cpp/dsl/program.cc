@@ -9,6 +9,7 @@
 #include "client_cpp/launcher.h"
 #include "client_cpp/mutex.h"
 #include "client_cpp/session.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 
 struct kiln_program {
@@ -36,8 +37,8 @@ struct SharedSession {
 };
 
 SharedSession& Shared() {
-  static auto* const shared = new SharedSession;
-  return *shared;
+  static FirstUse<SharedSession> shared;
+  return shared.Get();
 }
 
 absl::StatusOr<std::shared_ptr<Session>> SessionOfKernels() {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "client_cpp/dsl/handles.h"
+#include "common/base/first_use.h"
 #include "common/language/op_table.h"
 
 namespace kiln::dsl {
@@ -26,15 +27,17 @@ std::vector<NodeNumber> All(const kiln_node* nodes, size_t count) {
 }
 
 absl::StatusOr<proto::Op> OpNamed(const char* name) {
-  static const auto* const ops = [] {
-    auto* made = new std::map<absl::string_view, proto::Op>;
+  using Ops = std::map<absl::string_view, proto::Op>;
+  static FirstUse<const Ops> by_name;
+  const Ops& ops = by_name.Get([] {
+    Ops made;
     for (int op = 0; op < proto::Op_ARRAYSIZE; ++op) {
-      if (const OpInfo* info = FindOp(op); info != nullptr) (*made)[info->spelling] = info->op;
+      if (const OpInfo* info = FindOp(op); info != nullptr) made[info->spelling] = info->op;
     }
     return made;
-  }();
-  const auto found = ops->find(absl::NullSafeStringView(name));
-  if (found != ops->end()) return found->second;
+  });
+  const auto found = ops.find(absl::NullSafeStringView(name));
+  if (found != ops.end()) return found->second;
   return absl::InvalidArgumentError(
       absl::StrCat("no op '", absl::NullSafeStringView(name), "' in the language"));
 }

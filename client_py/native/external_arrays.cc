@@ -16,6 +16,7 @@
 #include "client_py/native/dlpack.h"
 #include "client_py/native/field_object.h"
 #include "client_py/native/status_error.h"
+#include "common/base/first_use.h"
 #include "common/language/type.h"
 
 namespace kiln {
@@ -75,8 +76,8 @@ struct Names {
   PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
 };
 const Names& TheNames() {
-  static const auto* const names = new Names;
-  return *names;
+  static FirstUse<const Names> names;
+  return names.Get();
 }
 
 // Of an entry of `__cuda_array_interface__`, borrowed; null: absent or None.
@@ -214,9 +215,8 @@ bool Fits(const FieldStorage& storage, const ShownTensor& tensor) {
 
 ExternalArrays::View& ExternalArrays::SpareFor(const void* data) {
   constexpr size_t kSpares = 64;
-  // Python may be gone before the process ends.
-  static auto* const spares = new std::array<View, kSpares>;
-  return (*spares)[absl::HashOf(data) % kSpares];
+  static FirstUse<std::array<View, kSpares>> spares;
+  return spares.Get()[absl::HashOf(data) % kSpares];
 }
 
 ExternalArrays::~ExternalArrays() {

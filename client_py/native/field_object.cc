@@ -158,7 +158,6 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
     const uint8_t* address = ElementAddress(field, indices, CellAccess::kRead);
     return address == nullptr ? nullptr : LoadAt(field, indices, 0, address);
   }
-  static PyObject* const name = PyUnicode_InternFromString("_get_element");
   PyObject* tuple = KeyTuple(key);
   if (tuple == nullptr) return nullptr;
   // Null without an error if Python has not yet said how to make one.
@@ -169,9 +168,7 @@ PyObject* FieldSubscript(PyObject* self, PyObject* key) {
   }
   // The first element that the program reads: Python imports the matrix classes and calls this
   // again.
-  PyObject* arguments[] = {self, tuple};
-  PyObject* element =
-      PyObject_VectorcallMethod(name, arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* element = PyObject_CallMethod(self, "_get_element", "(O)", tuple);
   Py_DECREF(tuple);
   return element;
 }

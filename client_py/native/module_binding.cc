@@ -12,6 +12,7 @@
 
 #include "client_cpp/devices.h"
 #include "client_py/native/module_arguments.h"
+#include "common/base/first_use.h"
 #include "kiln/kiln.h"
 #include "libkiln/handles.h"
 #include "libkiln/signature.h"
@@ -36,10 +37,10 @@ void Check(kiln_status status) {
 // The context of all modules of this process that run on a device: "best", "cpu" or "cuda", which
 // is the CUDA device in use, if there is one.
 kiln_context* ContextOf(const std::string& device) {
-  static auto* const contexts = new std::map<std::pair<std::string, uint32_t>, kiln_context*>;
+  static FirstUse<std::map<std::pair<std::string, uint32_t>, kiln_context*>> contexts;
   const Device* const in_use = CudaDeviceInUse();
   const uint32_t number = in_use == nullptr ? 0 : 1 + static_cast<uint32_t>(in_use->number());
-  kiln_context*& context = (*contexts)[{device, number}];
+  kiln_context*& context = contexts.Get()[{device, number}];
   if (context != nullptr) return context;
   const std::map<std::string, uint32_t> kinds = {
       {"best", KILN_DEVICE_BEST}, {"cpu", KILN_DEVICE_CPU}, {"cuda", KILN_DEVICE_CUDA}};

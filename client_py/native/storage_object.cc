@@ -12,6 +12,7 @@
 #include "client_py/native/status_error.h"
 #include "client_py/native/tree_object.h"
 #include "common/base/deterministic.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 
 namespace kiln {
@@ -25,11 +26,10 @@ namespace {
 // Guarded by the GIL, like memory_epoch.
 int unlocked_launches = 0;
 
-// Memory that was destroyed while launches were running, and is freed when none is running. The
-// list itself is never destroyed, because threads may outlive static destructors.
+// Memory that was destroyed while launches were running, and is freed when none is running.
 std::vector<std::shared_ptr<void>>& Graveyard() {
-  static auto* graveyard = new std::vector<std::shared_ptr<void>>;
-  return *graveyard;
+  static FirstUse<std::vector<std::shared_ptr<void>>> graveyard;
+  return graveyard.Get();
 }
 
 std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t>& element_shape,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/first_use.h"
+
 namespace kiln {
 namespace {
 
@@ -76,26 +78,26 @@ std::string Target::text() const {
 }
 
 const std::vector<Target>& CompiledTargets() {
-  static const auto* const targets = [] {
-    auto* all = new std::vector<Target>;
+  static FirstUse<std::vector<Target>> targets;
+  return targets.Get([] {
+    std::vector<Target> all;
     for (uint32_t level = kFirstCompiledLevel; level <= kCpuTexts.size(); ++level) {
-      all->push_back(Target::Cpu(level));
+      all.push_back(Target::Cpu(level));
     }
     return all;
-  }();
-  return *targets;
+  });
 }
 
 const std::vector<Target>& CompiledCudaTargets() {
-  static const auto* const targets = [] {
-    auto* all = new std::vector<Target>;
-    for (const uint32_t arch : kCudaArchs) all->push_back(Target::Cuda(arch));
+  static FirstUse<std::vector<Target>> targets;
+  return targets.Get([] {
+    std::vector<Target> all;
+    for (const uint32_t arch : kCudaArchs) all.push_back(Target::Cuda(arch));
     for (const uint32_t arch : kCudaArchs) {
-      if (arch <= kMostVirtualArch) all->push_back(Target::CudaPtx(arch));
+      if (arch <= kMostVirtualArch) all.push_back(Target::CudaPtx(arch));
     }
     return all;
-  }();
-  return *targets;
+  });
 }
 
 std::string CompiledTargetTexts() { return TextsOf(CompiledTargets()); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "common/base/first_use.h"
 
 namespace kiln {
 namespace {
@@ -21,8 +22,8 @@ absl::Duration SinceBoot() {
 }  // namespace
 
 absl::Time SteadyNow() {
-  static const absl::Time boot = absl::Now() - SinceBoot();
-  return boot + SinceBoot();
+  static FirstUse<absl::Time> boot;
+  return boot.Get([] { return absl::Now() - SinceBoot(); }) + SinceBoot();
 }
 
 absl::Time TimeOfDay(absl::Time steady) { return absl::Now() + (steady - SteadyNow()); }

@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 
 namespace kiln {
@@ -29,11 +30,11 @@ constexpr int kMaxLinks = 40;         // the kernel's own limit
 
 bool IsOff() {
   // Read once: a program that changes its environment must not change its rights in the middle.
-  static const bool off = [] {
+  static FirstUse<bool> off;
+  return off.Get([] {
     const char* text = std::getenv("KILN_OWNER_CHECK");
     return text != nullptr && absl::string_view(text) == "off";
-  }();
-  return off;
+  });
 }
 
 absl::Status Errno(int error, const std::string& path) {

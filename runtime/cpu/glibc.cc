@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "common/base/first_use.h"
+
 namespace kiln {
 namespace {
 
@@ -24,8 +26,8 @@ std::optional<uint32_t> ParseGlibc(std::string_view version) {
 }
 
 uint32_t HostGlibc() {
-  static const uint32_t minor = ParseGlibc(gnu_get_libc_version()).value_or(0);
-  return minor;
+  static FirstUse<uint32_t> minor;
+  return minor.Get([] { return ParseGlibc(gnu_get_libc_version()).value_or(0); });
 }
 
 std::string MissingFromGlibc(const LibraryVersions& needs, uint32_t available) {

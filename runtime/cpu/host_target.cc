@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "common/base/first_use.h"
+
 namespace kiln {
 namespace {
 
@@ -60,8 +62,8 @@ Target Detect() {
 }  // namespace
 
 Target HostTarget() {
-  static const Target target = Detect();
-  return target;
+  static FirstUse<Target> target;
+  return target.Get(&Detect);
 }
 
 }  // namespace kiln

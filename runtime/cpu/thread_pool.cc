@@ -13,6 +13,7 @@
 #include <climits>
 #include <mutex>
 
+#include "common/base/first_use.h"
 #include "runtime/fork_lock.h"
 
 namespace kiln {
@@ -59,14 +60,14 @@ std::atomic<ThreadPool*> process_pool{nullptr};
 int DefaultThreads() {
   // The affinity mask, not the number of CPUs: containers and taskset restrict a process to some of
   // them.
-  static const int count = [] {
+  static FirstUse<int> count;
+  return count.Get([] {
     cpu_set_t set;
     int cpus = sched_getaffinity(0, sizeof set, &set) == 0
                    ? CPU_COUNT(&set)
                    : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     return std::clamp(cpus, 1, kMaxPoolThreads);
-  }();
-  return count;
+  });
 }
 
 int64_t NowNanoseconds() {

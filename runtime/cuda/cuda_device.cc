@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/first_use.h"
 #include "runtime/cuda/cuda_graph.h"
 #include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/cuda_tree.h"
@@ -65,10 +66,10 @@ cuda::Stream StreamOf(uint64_t handle) {
   return handle == 1 ? nullptr : reinterpret_cast<cuda::Stream>(handle);
 }
 
-// The devices by their numbers. Never destroyed: the driver ends before static destructors run.
+// The devices by their numbers.
 std::map<int32_t, CudaDevice*>& Made() {
-  static auto* const made = new std::map<int32_t, CudaDevice*>;
-  return *made;
+  static FirstUse<std::map<int32_t, CudaDevice*>> made;
+  return made.Get();
 }
 std::mutex making;  // of Made
 std::atomic<CudaDevice*> in_use{nullptr};

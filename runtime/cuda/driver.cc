@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "common/base/first_use.h"
+
 namespace kiln::cuda {
 namespace {
 
@@ -15,8 +17,8 @@ struct Choice {
   bool is_opened = false;
 };
 Choice& TheChoice() {
-  static auto* const choice = new Choice;
-  return *choice;
+  static FirstUse<Choice> choice;
+  return choice.Get();
 }
 
 Result<const Driver*> Open() {
@@ -69,8 +71,8 @@ bool UseDriver(const std::string& path) {
 }
 
 const Result<const Driver*>& TheDriver() {
-  static const auto* const driver = new Result<const Driver*>(Open());
-  return *driver;
+  static FirstUse<const Result<const Driver*>> driver;
+  return driver.Get(&Open);
 }
 
 }  // namespace kiln::cuda
