@@ -87,7 +87,8 @@ def test_code_in_programs_that_fork_uses_no_mutex_of_abseil():
 
 def test_code_in_programs_that_fork_guards_no_static_variable():
     """A forked child may wait for ever for its first use (common/base/first_use.h)."""
-    command = ["readelf", "--symbols", "--wide", "--demangle", ROOT / ".kiln" / "bin" / "_native.so"]
+    module = ROOT / ".kiln" / "bin" / "_native.so"
+    command = ["readelf", "--symbols", "--wide", "--demangle", module]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     guards = [line for line in lines if "guard variable for kiln::" in line]
     # Those of the bindings are used up when Python imports the module.
