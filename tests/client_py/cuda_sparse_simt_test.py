@@ -559,3 +559,31 @@ k(1000)
         init="debug=True",
     )
     assert out.startswith("TaichiAssertionError") and "\nx is large\n" in out, out
+
+
+def test_prints(run):
+    """Of one thread of each block, after its threads have met."""
+    out = run("""
+x = ti.field(ti.i32)
+ti.root.pointer(ti.i, 8).dense(ti.i, 64).place(x)
+
+@ti.kernel
+def k():
+    for i in x:
+        shared = block.SharedArray((64,), ti.i32)
+        shared[i % 64] = x[i]
+        written = block.sync_count_nonzero(1)
+        if i % 64 == 0:
+            print("block", i // 64, "ends with", shared[63], "of", written)
+
+for i in 5, 130, 200, 511:
+    x[i] = i
+k()
+ti.sync()
+""")
+    assert sorted(out.splitlines()) == [
+        "block 0 ends with 0 of 64",
+        "block 2 ends with 0 of 64",
+        "block 3 ends with 0 of 64",
+        "block 7 ends with 511 of 64",
+    ], out

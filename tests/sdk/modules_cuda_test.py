@@ -188,6 +188,65 @@ def test_the_loader_chooses(sim):
     assert loaded(sim.image, settings="arch=100") == "compute_90\n"
 
 
+# A tree with cells of 16 KiB, 256 MiB in all.
+SPARSE = """
+import kiln as ti
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, name="x")
+block = ti.root.pointer(ti.i, 1 << 14)
+block.dense(ti.i, 1 << 12).place(x)
+
+@ti.aot.export
+@ti.kernel
+def fill(begin: ti.i32, end: ti.i32):
+    for i in range(begin, end):
+        x[i << 12] = i + 1
+
+@ti.aot.export
+@ti.kernel
+def total() -> ti.f64:
+    s = ti.cast(0, ti.f64)
+    for i in block:
+        s += x[i << 12]
+    return s
+"""
+
+
+def test_trees_grow(tmp_path):
+    """Those of a module, too: its tree begins with what the device has left, some 18 MiB, and takes
+    more when another array is gone."""
+    source, module = tmp_path / "sparse.py", tmp_path / "sparse.kiln"
+    source.write_text(SPARSE)
+    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home")}
+    run(KILN, "export", source, "-o", module, "--target", "sm_90", env=environment)
+    run(KILN, "stop", env=environment)
+    program = f"""
+import gc
+import kiln as ti
+
+ti.init(arch=ti.cuda, log_level=ti.ERROR, offline_cache=False)
+other = ti.ndarray(ti.f32, (200 - 2 - 22) << 18)
+m = ti.aot.load({str(module)!r})
+del other
+gc.collect()
+for begin in range(0, 6000, 500):
+    m.fill(begin, begin + 500)
+    assert m.total() == sum(range(begin + 501)), begin
+m.fill(6000, 16000)
+try:
+    m.total()
+except RuntimeError as error:
+    print(error)
+print(m.total() >= sum(range(6001)))
+"""
+    log = tmp_path / "log"
+    settings = {**CUDA, "KILN_FAKE_CUDA": f"memory=200;log={log}"}
+    out = run(KILN, "python", "-c", program, env={**os.environ, **settings}).splitlines()
+    assert log.read_text().split().count("cuMemMap") >= 3
+    assert "cannot activate another cell of SNode" in out[0] and "with x" in out[0]
+    assert out[1:] == ["True"]
+
+
 @pytest.mark.parametrize(
     ("settings", "driver", "text"),
     [
