@@ -75,13 +75,14 @@ absl::Status CheckPeerIsUs(int fd) {
   return absl::PermissionDeniedError(absl::StrCat("the daemon runs as user ", peer.uid));
 }
 
-struct OpenFile {
-  explicit OpenFile(const char* path) : fd(open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
+// The file in which the system counts runnable threads.
+struct LoadAverage {
+  LoadAverage() : fd(open("/proc/loadavg", O_RDONLY | O_CLOEXEC)) {}
+  ~LoadAverage() {
     if (fd >= 0) close(fd);
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  LoadAverage(const LoadAverage&) = delete;
+  LoadAverage& operator=(const LoadAverage&) = delete;
   const int fd;
 };
 
@@ -89,18 +90,17 @@ struct OpenFile {
 bool HasIdleProcessor() {
   static FirstUse<unsigned> processors;
   // Opened once for the process: opening costs more than reading.
-  static FirstUse<OpenFile> load;
+  static FirstUse<LoadAverage> load;
   // "0.20 0.18 0.12 1/80 11206": the fourth field is the number of runnable threads, of all
   // threads.
   char text[128];
-  const int fd = load.Get([] { return OpenFile("/proc/loadavg"); }).fd;
-  const ssize_t size = pread(fd, text, sizeof text, 0);
+  const ssize_t size = pread(load.Get().fd, text, sizeof text, 0);
   if (size <= 0) return false;
   const std::vector<absl::string_view> words =
       absl::StrSplit(absl::string_view(text, static_cast<size_t>(size)), absl::ByAnyChar(" /"));
   unsigned running;
   return words.size() > 3 && absl::SimpleAtoi(words[3], &running) &&
-         running < processors.Get(&std::thread::hardware_concurrency);
+         running < processors.Get([] { return std::thread::hardware_concurrency(); });
 }
 
 // Polls `fd` briefly without sleeping.

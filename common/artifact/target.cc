@@ -92,6 +92,7 @@ const std::vector<Target>& CompiledCudaTargets() {
   static FirstUse<std::vector<Target>> targets;
   return targets.Get([] {
     std::vector<Target> all;
+    all.reserve(2 * kCudaArchs.size());
     for (const uint32_t arch : kCudaArchs) all.push_back(Target::Cuda(arch));
     for (const uint32_t arch : kCudaArchs) {
       if (arch <= kMostVirtualArch) all.push_back(Target::CudaPtx(arch));
