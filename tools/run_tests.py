@@ -160,23 +160,45 @@ def clang_tidy(_options):
 
 
 def tidy_together(files, commands):
-    """Those of the files that pass together with others of their folder, as one file: most of the
-    time goes into headers, which they then share. All others have to be looked at one by one: what
-    complains, and what does not compile because two files use one name for two things."""
+    """Those of the files that pass together with others, as one file: most of the time goes into
+    headers, which they then share. All others have to be looked at one by one: what complains, and
+    what does not compile because two files use one name for two things."""
     passed = set()
-    for size in (8, 3):
-        alike = collections.defaultdict(list)
-        for file in files:
-            if file not in passed and not is_for_itself(ROOT / file):
-                alike[os.path.dirname(file), compiler_options(commands[file])[1]].append(file)
-        batches = [
-            group[i : i + size] for group in alike.values() for i in range(0, len(group), size)
-        ]
-        batches = [batch for batch in batches if len(batch) > 1]
+    for size in (24, 4):
+        rest = [f for f in files if f not in passed and not is_for_itself(ROOT / f)]
+        batches = [batch for batch in batches_of(rest, commands, size) if len(batch) > 1]
         for batch, run in each(batches, lambda batch: tidy_command(batch, commands)):
             if run.returncode == 0:
                 passed.update(batch)
     return passed
+
+
+def batches_of(files, commands, size):
+    """Groups of at most `size` files with the same options, no two of which define one name."""
+    batches = []  # (options, names, files)
+    for file in files:
+        options, names = compiler_options(commands[file])[1], names_of(ROOT / file)
+        for others, taken, batch in batches:
+            if options == others and len(batch) < size and not names & taken:
+                taken |= names
+                batch.append(file)
+                break
+        else:
+            batches.append((options, names, [file]))
+    return [batch for _, _, batch in batches]
+
+
+def names_of(path):
+    """Most of the names that a C++ file defines outside functions and classes, for itself alone."""
+    text = path.read_text()
+    patterns = (
+        r"^(?:class|struct|union|enum|enum class) (\w+)",
+        r"^using (\w+) =",
+        r"^\w[\w:<>,*& \[\]]*[ *&](\w+)\(",  # a function
+        r"^(?!namespace )\w[\w:<>,*& ]*[ *&](\w+)(?:\[\w*\])*(?: = |\{|;)",  # a variable
+        r"^# *define (\w+)",
+    )
+    return {name for pattern in patterns for name in re.findall(pattern, text, re.M)}
 
 
 def is_for_itself(path):
