@@ -12,7 +12,7 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 # Windows of tests are off screen, but for those that name a display.
 for _name in ("DISPLAY", "WAYLAND_DISPLAY"):
     os.environ.pop(_name, None)
-# Of several processes that run tests at once, each has a home.
+# Each of several processes that run tests at once has its own home.
 if "PYTEST_XDIST_WORKER" in os.environ and "KILN_HOME" in os.environ:
     os.environ["KILN_HOME"] += "/" + os.environ["PYTEST_XDIST_WORKER"]
     os.makedirs(os.environ["KILN_HOME"], exist_ok=True)

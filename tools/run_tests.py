@@ -189,7 +189,8 @@ def batches_of(files, commands, size):
 
 
 def names_of(path):
-    """Most of the names that a C++ file defines outside functions and classes, for itself alone."""
+    """Most of the names that a C++ file defines outside functions and classes, by its lines that
+    are not indented."""
     text = path.read_text()
     patterns = (
         r"^(?:class|struct|union|enum|enum class) (\w+)",
@@ -317,7 +318,7 @@ def xml_results(path, prefix):
 
 
 def python(options):
-    """The Python and end-to-end tests pass, in a KILN_HOME of their own"""
+    """The Python and end-to-end tests pass, each process in a KILN_HOME of its own"""
     paths = [p for p in options.paths if p.endswith(".py") or any((ROOT / p).rglob("*_test.py"))]
     if options.paths and not paths:
         return
@@ -326,7 +327,7 @@ def python(options):
     subprocess.run([ROOT / "kiln", "build"], check=True)  # with the servers, too
     command = [ROOT / "kiln", "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-m", "not slow"] if options.quick else []
-    # Several at once; those of a file share what is slow to make.
+    # In several processes. Tests of a file run in the same one, as they share what is slow to make.
     command += ["-n", str(os.cpu_count()), "--dist", "loadfile"]
     with tempfile.TemporaryDirectory(prefix="kiln-test-", ignore_cleanup_errors=True) as home:
         environment = {**os.environ, "KILN_HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
