@@ -219,9 +219,11 @@ absl::Status Connection::Call(FrameType type, const google::protobuf::MessageLit
                               absl::Time deadline, const std::function<absl::Status()>& check) {
   const uint32_t id = next_id_++;
   broken_ = true;  // until the reply is complete
+  sent_ = false;
   // Read before the request is sent: afterwards the daemon's thread is runnable as well.
   const bool stay_awake = HasIdleProcessor();
   RETURN_IF_ERROR(WriteFrame(fd_, type, id, request, deadline));
+  sent_ = true;
   if (!stay_awake || !ReadableSoon(fd_)) RETURN_IF_ERROR(AwaitReadable(deadline, check));
   ASSIGN_OR_RETURN(Frame frame, ReadFrame(fd_, deadline));
   // A late reply of a request that was given up: connections are not used again after that, so the

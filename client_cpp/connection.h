@@ -66,6 +66,8 @@ class Connection {
 
   // No further calls are possible: the peer has gone, or the stream is out of step.
   bool broken() const { return broken_; }
+  // Whether the last call sent its whole request. Otherwise the peer has not worked on it.
+  bool sent() const { return sent_; }
 
  private:
   explicit Connection(int fd) : fd_(fd) {}
@@ -76,6 +78,7 @@ class Connection {
   int fd_;
   uint32_t next_id_ = 1;
   bool broken_ = false;
+  bool sent_ = false;
   proto::HelloReply peer_;
 };
 

@@ -36,6 +36,11 @@ constexpr absl::Duration kBusyStartPatience = absl::Seconds(10);
 constexpr absl::Duration kMinBackoff = absl::Milliseconds(1);
 constexpr absl::Duration kMaxBackoff = absl::Milliseconds(20);
 constexpr size_t kMaxIdle = 4;
+// Attempts with connections of their own: of requests that a daemon may have died of, and in all.
+// A daemon that drains takes no request any more. While builds replace each other's daemons, a
+// process may meet several of these in a row.
+constexpr int kMostSent = 2;
+constexpr int kMostLost = 10;
 // The pause after a refusal for a full queue without a hint when to retry.
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
 constexpr absl::Duration kLastRetry = absl::Milliseconds(500);
@@ -241,7 +246,7 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
                                 FrameType reply_type, google::protobuf::MessageLite* reply,
                                 absl::Time deadline, CompilerIds* compiler) {
   absl::Duration backoff = kFirstRetry;
-  for (int lost = 0;;) {
+  for (int lost = 0, sent = 0;;) {
     bool reused = false;
     auto connection = Take(/*start=*/true, &reused);
     absl::Status status = connection.status();
@@ -256,6 +261,7 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
         return CheckAlive();
       });
       const bool broken = (*connection)->broken();
+      const bool was_sent = (*connection)->sent();
       GiveBack(*std::move(connection));
       if (status.ok()) return status;
       if (broken) {
@@ -265,7 +271,8 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
         }
         // The daemon of a reused connection may have exited since.
         // All connections of the pool may be dead, and each costs one attempt; a fresh one counts.
-        if (reused || ++lost < 2) continue;
+        if (reused) continue;
+        if (++lost < kMostLost && (sent += was_sent) < kMostSent) continue;
         return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
       }
     }

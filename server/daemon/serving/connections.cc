@@ -147,7 +147,8 @@ absl::Time Connections::last_request() const {
 void Connections::Drain(absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
   draining_ = true;
-  // Wakes connections that wait for a request.
+  // Wakes connections that wait for a request. What has arrived stays readable; from here on clients
+  // cannot send.
   for (const Connection& connection : connections_) {
     if (!connection.busy) shutdown(connection.fd, SHUT_RD);
   }
@@ -170,7 +171,7 @@ void Connections::Deal(Connection* connection, LoopThread* thread) {
     // The client sent more than one request at a time. No event will announce bytes that were read.
     const bool unread = more && !connection->unread.empty();
     if (End(connection, used, /*wait=*/more && !unread)) return;
-    if (!unread) break;
+    if (!more) break;
     // A client that pipelines requests must not delay all other clients.
     thread->HandOver();
   }
@@ -273,7 +274,7 @@ absl::StatusOr<Frame> Connections::Receive(Connection* connection, absl::string_
 
 bool Connections::Begin(Connection* connection, LoopThread* thread) {
   absl::MutexLock lock(&mutex_);
-  if (draining_) return false;
+  if (aborting_) return false;
   connection->thread = thread;
   connection->busy = true;
   ++busy_;
@@ -287,7 +288,12 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
   // Only requests that use the cache put off the idle exit; `kiln top` must not keep a daemon
   // alive.
   if (used) last_request_ = SteadyNow();
-  if (!wait || draining_) return false;
+  if (!wait) return false;
+  // Drain found this connection busy. Requests that are here already are still served.
+  if (draining_) {
+    shutdown(connection->fd, SHUT_RD);
+    return false;
+  }
   // Under the lock, last: from here on another thread may handle the next event.
   poller_.Arm(connection->fd, connection);
   return true;

@@ -50,8 +50,9 @@ class Connections {
   };
   Load load() const;
 
-  // Waits for running requests up to `patience`, then cancels them. Closes all connections and
-  // waits until no thread uses them.
+  // Serves the requests that have arrived, up to `patience`, then cancels them. Closes all
+  // connections and waits until no thread uses them. A client that sends a request from now on
+  // cannot deliver it, and knows so.
   void Drain(absl::Duration patience);
 
  private:
@@ -69,9 +70,10 @@ class Connections {
   // Reserves room for a reply of so many bytes, until it is delivered.
   absl::Status TakeReply(Connection* connection, size_t bytes, Quotas::Hold* hold);
   // The lock that Begin and End take also passes the connection's state from one thread to the
-  // next. False: the connection must close instead.
+  // next. False: the connection must close instead, since Drain lost its patience.
   bool Begin(Connection* connection, LoopThread* thread);
   // Ends a request. True: it was the last one for now, and the connection waits for another event.
+  // False although it should `wait`: it was the last one, or the next one is here already.
   bool End(Connection* connection, bool used, bool wait);
   void Close(Connection* connection);
   bool aborting() const;

@@ -120,6 +120,29 @@ TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
   EXPECT_NE(LogText().find("ended\n"), std::string::npos);
 }
 
+TEST_F(LifeTest, RequestsThatArrivedBeforeTheEndAreServed) {
+  ASSERT_EQ(Start(), 0);
+  const TestClient client = Client();
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const auto send = [&](uint32_t id, const std::string& name) {
+    EXPECT_TRUE(
+        WriteFrame(client.fd(), FrameType::kCompile, id, RequestFor(name, id), deadline).ok());
+  };
+  send(1, "sleep 300");
+  while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
+  // The daemon reads the next request only after this one, when it drains.
+  send(2, "x");
+  kill(DaemonPid(), SIGTERM);
+  while (std::filesystem::exists(SocketPath())) absl::SleepFor(absl::Milliseconds(1));
+  for (const uint32_t id : {1, 2}) {
+    const absl::StatusOr<Frame> frame = ReadFrame(client.fd(), deadline);
+    ASSERT_TRUE(frame.ok()) << frame.status();
+    EXPECT_EQ(frame->id, id);
+    EXPECT_EQ(frame->type, FrameType::kCompileReply);
+  }
+  EXPECT_EQ(ReadFrame(client.fd(), deadline).status().message(), "end of stream");
+}
+
 TEST_F(LifeTest, AShutdownFrameStopsItAndANewDaemonWaitsForTheOld) {
   ASSERT_EQ(Start(), 0);
   const pid_t pid = DaemonPid();
