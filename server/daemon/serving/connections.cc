@@ -147,8 +147,8 @@ absl::Time Connections::last_request() const {
 void Connections::Drain(absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
   draining_ = true;
-  // Wakes connections that wait for a request. What has arrived stays readable; from here on clients
-  // cannot send.
+  // Wakes connections that wait for a request. What has arrived stays readable; from here on
+  // clients cannot send.
   for (const Connection& connection : connections_) {
     if (!connection.busy) shutdown(connection.fd, SHUT_RD);
   }
