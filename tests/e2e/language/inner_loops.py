@@ -240,3 +240,63 @@ def bounds_that_are_extreme(show):
         last = np.array([most, least + n, 5 - n, least], np.int32)
         k(first, last, out := np.zeros(4, np.int32))
         show(out.tolist())
+
+
+@case()
+def cells_that_inner_loops_update_in_branches(show):
+    n = 40
+    x = ti.field(ti.f32, n)
+    sums, counts = ti.field(ti.f32, n), ti.field(ti.i32, n)
+    short = ti.field(ti.f16, n // 2)
+    shifted = ti.field(ti.i64, (n, 4), offset=(-7, 2))
+    after = ti.field(ti.i32, n)
+    last = ti.Vector.field(2, ti.i32, n)
+
+    @ti.kernel
+    def k(a: ti.types.ndarray(), m: ti.i32):
+        for i in range(n):
+            counts[i] = -1
+            for j in range(m):
+                if i != j:
+                    sums[i] += x[j]
+                    counts[i] += 1
+                if j > i + 20:
+                    break
+            after[i] = counts[i]
+        for i in range(n + 30):  # more than there are cells
+            for j in range(m):
+                if i < n // 2 and j % 3 == 0:
+                    short[i] += 0.25
+                if i < n and j % 7 == i % 7:
+                    if j > 30:
+                        continue
+                    a[i] -= j
+        for i, c in ti.ndrange((-7, n - 7), (2, 6)):
+            j = m
+            while j > 0:
+                j -= 1
+                for b in range(j % 4):
+                    if b != c - 2:
+                        shifted[i, c] += b + 1
+                    else:
+                        shifted[i, c] = ti.max(shifted[i, c], j)
+        for i in range(n):
+            for j in range(m):
+                if j % 5 == i % 5:
+                    last[i] = [j, 0]
+                    if j >= i % 4:
+                        break  # mostly in the first iteration that stores
+                    last[i][1] = -j
+        for i in range(n):
+            for j in range(m):
+                if j % 2 == 0:
+                    x[(i + 1) % n] += 0.5  # of several iterations: an atomic
+
+    a = np.arange(n, dtype=np.float32)
+    x.from_numpy(np.arange(n, dtype=np.float32))
+    for m in (n, 0, 13):
+        k(a, m)
+        show(sums.to_numpy().tolist(), counts.to_numpy().tolist(), after.to_numpy().tolist())
+        show(last.to_numpy().tolist())
+        show(short.to_numpy().tolist(), a.tolist(), x.to_numpy().tolist())
+        show(shifted.to_numpy().sum(axis=0).tolist(), shifted.to_numpy()[::9].tolist())
