@@ -46,6 +46,10 @@ inline constexpr SimtFacts kSimtOps[] = {
     {"warp.sync", proto::SCALAR_NONE, 1, {proto::U32}},
 };
 
+// Threads: of a warp, on all devices; of a block to which the program gives no size; of a block at
+// most.
+inline constexpr uint32_t kWarp = 32, kUsualBlock = 128, kMostOfBlock = 1024;
+
 // Bytes of the arrays that the threads of a block share: what all devices have without a launch
 // that asks for more.
 inline constexpr int64_t kMostSharedBytes = int64_t{48} << 10;

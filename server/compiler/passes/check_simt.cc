@@ -37,14 +37,10 @@ bool NeedsNoOther(mlir::Operation* op) {
   return simt && llvm::is_contained(kAlone, simt.getSpelling());
 }
 
-constexpr int64_t kMostThreads = 1024;  // of a block
-constexpr int64_t kUsualThreads = 128;  // of a block that the program gives no size
-constexpr int64_t kWarp = 32;
-
 // The sizes of blocks that divide a number of cells, the largest first.
 llvm::SmallVector<int64_t> SizesFor(int64_t cells) {
   llvm::SmallVector<int64_t> sizes;
-  for (int64_t size = std::min(cells, kMostThreads); size > 0; --size) {
+  for (int64_t size = std::min<int64_t>(cells, kMostOfBlock); size > 0; --size) {
     if (cells % size == 0) sizes.push_back(size);
   }
   return sizes;
@@ -55,7 +51,7 @@ llvm::SmallVector<int64_t> SizesFor(int64_t cells) {
 int64_t UsualSizeFor(int64_t cells) {
   int64_t largest = 0;
   for (const int64_t size : SizesFor(cells)) {
-    if (size > kUsualThreads) continue;
+    if (size > kUsualBlock) continue;
     if (size == cells || size % kWarp == 0) return size;
     largest = std::max(largest, size);
   }
@@ -132,7 +128,7 @@ class TaskChecker {
         range_.setBlockDim(static_cast<uint32_t>(size));
         return "";
       }
-    } else if (given <= kMostThreads && dense_cells_ % given == 0) {
+    } else if (given <= kMostOfBlock && dense_cells_ % given == 0) {
       return "";
     }
     std::string problem = NameOf(op) + " in a loop over blocks of " + std::to_string(dense_cells_) +

@@ -21,9 +21,9 @@ bool FitsBlock(ir::RangeTaskOp op) {
     }
     int64_t extent = 0;
     if (__builtin_sub_overflow(upper.getSExtValue(), lower.getSExtValue(), &extent)) return false;
-    if (extent > kBlock) return false;
+    if (extent > kUsualBlock) return false;
     total *= std::max<int64_t>(extent, 0);
-    if (total > kBlock) return false;
+    if (total > kUsualBlock) return false;
   }
   return true;
 }
@@ -95,9 +95,9 @@ void EmitJoined(KernelState* state, llvm::ArrayRef<proto::Task*> tasks) {
   }
   task->set_kind(proto::TASK_RANGE);
   task->set_constant_bounds(true);
-  task->set_end(kBlock);
-  task->set_block_dim(kBlock);
-  task->set_max_threads(kBlock);
+  task->set_end(kUsualBlock);
+  task->set_block_dim(kUsualBlock);
+  task->set_max_threads(kUsualBlock);
 }
 
 }  // namespace kiln::cuda

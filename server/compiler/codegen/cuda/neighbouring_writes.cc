@@ -23,7 +23,6 @@ using llvm::AtomicRMWInst;
 using llvm::Value;
 
 constexpr char kThreads[] = "kiln-block-threads";
-constexpr unsigned kLanes = 32;
 constexpr uint64_t kOriginBytes = 8;
 // Of a warp. A block of 128 threads then takes 8 KB, which leaves room for as many blocks as run at
 // once anyway.
@@ -75,9 +74,9 @@ struct Run {
   uint64_t ElementBytes() const { return ValueOf(*last)->getType()->getPrimitiveSizeInBits() / 8; }
   // Of one lane, in elements. Odd, so that the lanes write to different banks.
   uint64_t Stride() const { return writes.size() | 1; }
-  uint64_t Bytes() const { return kLanes * (kOriginBytes + Stride() * ElementBytes()); }
+  uint64_t Bytes() const { return kWarp * (kOriginBytes + Stride() * ElementBytes()); }
   bool HasRoom() const {
-    return Bytes() + kLanes * 2 * ElementBytes() <= kMostBytes;  // the stride may grow by two
+    return Bytes() + kWarp * 2 * ElementBytes() <= kMostBytes;  // the stride may grow by two
   }
 };
 
@@ -237,11 +236,11 @@ class HandOver {
     llvm::GlobalVariable* memory = NewShared(*function.getParent(), type, "handed_over");
     memory->setAlignment(llvm::Align(16));
     Value* thread = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
-    lane_ = b.CreateAnd(thread, b.getInt32(kLanes - 1));
+    lane_ = b.CreateAnd(thread, b.getInt32(kWarp - 1));
     origins_ = b.CreateInBoundsGEP(
         b.getInt8Ty(), memory,
         b.CreateMul(b.CreateLShr(thread, b.getInt32(5)), b.getInt32(bytes_of_warp)));
-    values_ = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), origins_, kLanes * kOriginBytes);
+    values_ = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), origins_, kWarp * kOriginBytes);
   }
 
   void Emit(const Run& run) {
@@ -296,12 +295,12 @@ class HandOver {
     llvm::Type* type = ValueOf(*run.last)->getType();
     Value* lane_bytes = BytesOf(b, run, lane_);
     for (size_t round = 0; round < run.writes.size(); ++round) {
-      Value* number = b.CreateAdd(lane_, b.getInt32(round * kLanes));
+      Value* number = b.CreateAdd(lane_, b.getInt32(round * kWarp));
       Value* giver = b.CreateUDiv(number, b.getInt32(run.writes.size()));
       Value* value = b.CreateLoad(type, ValueAt(b, run, giver, number));
       Value* origin = b.CreateLoad(b.getInt64Ty(), OriginOf(b, giver));
       Value* place = b.CreateIntToPtr(b.CreateAdd(origin, lane_bytes), b.getPtrTy(kGlobalSpace));
-      place = b.CreateConstGEP1_64(b.getInt8Ty(), place, round * kLanes * run.ElementBytes());
+      place = b.CreateConstGEP1_64(b.getInt8Ty(), place, round * kWarp * run.ElementBytes());
       Write(b, run, value, place);
     }
   }
@@ -347,7 +346,7 @@ uint64_t SharedBytes(const llvm::Function& entry) {
 
 bool Change(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   const uint64_t threads = function.getFnAttributeAsParsedInteger(kThreads);
-  if (threads < kLanes || function.getCallingConv() != llvm::CallingConv::PTX_Kernel) return false;
+  if (threads < kWarp || function.getCallingConv() != llvm::CallingConv::PTX_Kernel) return false;
   std::vector<Run> runs;
   uint64_t bytes_of_warp = 0;
   size_t writes = 0;
@@ -362,7 +361,7 @@ bool Change(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
       }
     }
   }
-  const uint64_t warps = (threads + kLanes - 1) / kLanes;
+  const uint64_t warps = (threads + kWarp - 1) / kWarp;
   if (runs.empty() || SharedBytes(function) + warps * bytes_of_warp > kMostSharedBytes) {
     return false;
   }

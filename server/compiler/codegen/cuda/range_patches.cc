@@ -90,7 +90,7 @@ void RangeEmitter::EmitPatches(ThreadLoop& loop, Chunks& chunks, const Planes& s
 RangeEmitter::Tiles RangeEmitter::TilePlanes(Value* planes, Value* patches) {
   constexpr uint64_t kPlanes = 4;
   constexpr int64_t kLeast = 16;  // of fewer planes, tiles would miss too many
-  static_assert(kPlanes * kWarp <= kBlock);
+  static_assert(kPlanes * kWarp <= kUsualBlock);
   Tiles tiles;
   tiles.planes = b_.CreateSelect(b_.CreateICmpSGE(planes, b_.getInt64(kLeast)),
                                  b_.getInt64(llvm::CTLog2<kPlanes>()), b_.getInt64(0));

@@ -51,7 +51,9 @@ Value* EmitThreadNumber(llvm::IRBuilderBase& b) {
                      EmitSpecial(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
 }
 
-uint32_t BlockOf(ir::RangeTaskOp op) { return op.getBlockDim() > 0 ? op.getBlockDim() : kBlock; }
+uint32_t BlockOf(ir::RangeTaskOp op) {
+  return op.getBlockDim() > 0 ? op.getBlockDim() : kUsualBlock;
+}
 
 bool IsParallel(ir::RangeTaskOp op) { return op.getMaxThreads() != 1; }
 

@@ -3,21 +3,18 @@
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_THREAD_LOOP_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_THREAD_LOOP_H_
 
+#include "common/language/simt_ops.h"
 #include "kiln/proto/artifact.pb.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "server/compiler/codegen/function_emitter.h"
 
 namespace kiln::cuda {
 
-inline constexpr uint32_t kWarp = 32;  // threads
-
 // A special register, such as the number of the thread in its block, as i64.
 llvm::Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which);
 
 // The number of the calling thread among those of the grid, as i64.
 llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
-
-inline constexpr uint32_t kBlock = 128;  // threads of a block, unless the program says otherwise
 
 // The threads of a block of the task.
 uint32_t BlockOf(ir::RangeTaskOp op);
