@@ -259,10 +259,8 @@ void CudaDevice::NoteLaunch(const NamesInErrors& kernels) {
   ++num_launched_;
 }
 
-Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
-  Error error = driver_.ErrorOf(code, what);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (num_launched_ == 0) return error;
+std::string CudaDevice::InLaunched() const {
+  if (num_launched_ == 0) return "";
   std::vector<std::string> names;
   for (const NamesInErrors& kernels : launched_) {
     for (const std::string& name : *kernels) {
@@ -271,10 +269,17 @@ Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
-  error.text += names.size() == 1 && num_launched_ <= kNamedLaunches
-                    ? ", in kernel " + list
-                    : ", in a kernel launched since the last ti.sync(); the last ones are " + list +
-                          " (debug=True checks indices)";
+  return names.size() == 1 && num_launched_ <= kNamedLaunches
+             ? ", in kernel " + list
+             : ", in a kernel launched since the last ti.sync(); the last ones are " + list;
+}
+
+Error CudaDevice::ErrorOf(cuda::Code code, const std::string& what) {
+  Error error = driver_.ErrorOf(code, what);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string where = InLaunched();
+  error.text += where;
+  if (!where.empty()) error.text += " (debug=True checks indices)";
   return error;
 }
 
@@ -642,7 +647,8 @@ Result<> CudaDevice::TakeNotice() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto tree = trees_.find(notice->tree);
   // A tree that is gone took its failure along.
-  const std::string text = tree == trees_.end() ? "" : tree->second.tree->Refusal(notice->node);
+  const std::string text =
+      tree == trees_.end() ? "" : tree->second.tree->Refusal(notice->node, InLaunched());
   __atomic_store_n(&notice->ready, 0u, __ATOMIC_RELAXED);
   __atomic_store_n(&notice->failed, 0u, __ATOMIC_RELEASE);
   if (text.empty()) return {};

@@ -113,7 +113,7 @@ class CudaDevice final : public Device {
   // after the other. Their memory is ThreadTape::GivenLimit, or else a part of the device's.
   // `stream`: of the launch's turn.
   Result<cuda::Address> ClearTapes(cuda::Stream stream);
-  // What a notice says, once.
+  // What a notice says, once, with the launches that may have caused it.
   Result<> TakeNotice();
   // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
   // needed. Takes back scratch memory if there is not enough. ResourceExhausted names the size.
@@ -170,6 +170,8 @@ class CudaDevice final : public Device {
   // The memory of all trees with sparse levels.
   uint64_t TreeBytes();
   void GrowTreesThatAsk();
+  // Where a failure of the device may come from: ", in kernel `fill`". Requires: mutex_.
+  std::string InLaunched() const;
   // Error in a forked process.
   Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.

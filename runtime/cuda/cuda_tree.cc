@@ -369,7 +369,7 @@ void CudaTree::SetEnd() const {
   }));
 }
 
-std::string CudaTree::Refusal(uint64_t node) const {
+std::string CudaTree::Refusal(uint64_t node, const std::string& where) const {
   const uint32_t number = static_cast<uint32_t>(node);
   const bool list = node >> 32 != 0;
   std::string name = "S" + std::to_string(number);
@@ -383,7 +383,7 @@ std::string CudaTree::Refusal(uint64_t node) const {
   const char* const advice = growing_ == nullptr ? " (ti.init(device_memory_GB=...) sets the limit)"
                              : is_full_          ? ", which has no more memory"
                                                  : ", and grows before the next launch";
-  return "out of memory: " + what + "; its tree has " + std::to_string(bytes()) +
+  return "out of memory: " + what + where + "; its tree has " + std::to_string(bytes()) +
          " bytes on the CUDA device" + advice;
 }
 
@@ -555,7 +555,7 @@ Result<uint8_t*> CudaTree::Locate(int node, const int64_t* at, CellAccess access
     if (Result<> done = TakeFailure(); !done.ok()) return done.error();
     if (cell == nullptr) {
       if (access == CellAccess::kFind) return cell;
-      return Error{ErrorCode::kResourceExhausted, Refusal(level.node)};
+      return Error{ErrorCode::kResourceExhausted, Refusal(level.node, "")};
     }
   }
   const auto wanted = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;

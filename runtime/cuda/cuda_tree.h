@@ -51,8 +51,8 @@ class CudaTree final : public TreeData {
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
   // What it has of the device's memory.
   uint64_t bytes() const;
-  // Why the tree had no memory, by the numbers of a notice.
-  [[gnu::cold]] std::string Refusal(uint64_t node) const;
+  // Why the tree had no memory, by the numbers of a notice. `where`: ", in kernel `fill`", or "".
+  [[gnu::cold]] std::string Refusal(uint64_t node, const std::string& where) const;
   // Commits as much again as the tree has, or `needed` bytes if that is more, but at most half of
   // what the device has free, unless those are needed. Less where the device gives less, maybe
   // nothing.

@@ -271,7 +271,8 @@ fault(up, x)
 """
     one = run(program.replace("ASYNC", ""), "fail_launch=2").splitlines()
     text = "CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access was encountered, in "
-    assert one[0] == f"RuntimeError: the CUDA device failed: {text}kernel `broken`", one
+    where = "kernel `broken` (debug=True checks indices)"
+    assert one[0] == f"RuntimeError: the CUDA device failed: {text}{where}", one
     assert len(one) == 3 and all("ILLEGAL_ADDRESS" in line for line in one), one
     two = run(program.replace("ASYNC", "up(x)"), "fail_launch=2").splitlines()
     assert f"{text}a kernel launched since the last ti.sync()" in two[0], two
@@ -297,7 +298,7 @@ fault(ti.sync)
     graph = "with ti.graph.capture() as steps:\n    second()\nsteps.launch()"
     for start, launch in (("first()\nti.sync()\nsecond()", 2), ("second()", 1), (graph, 1)):
         out = run(program.replace("START", start), f"fail_launch={launch}")
-        assert out.strip().endswith("in kernel `second`"), (start, out)
+        assert out.strip().endswith("in kernel `second` (debug=True checks indices)"), (start, out)
 
 
 def test_a_forked_child(run):

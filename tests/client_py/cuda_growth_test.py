@@ -301,6 +301,7 @@ print(log.count("cuMemCreate") + log.count("cuMemAddressReserve"))
     ).splitlines()
     assert out[0] == "0" and out[3:] == ["True", "0"], out
     for line in out[1:3]:
+        assert ", in kernel `fill`; its tree has " in line, line
         assert line.endswith("CUDA device (ti.init(device_memory_GB=...) sets the limit)"), line
 
 

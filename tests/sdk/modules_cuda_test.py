@@ -245,6 +245,8 @@ print(m.total() >= sum(range(6001)))
     out = run(KILN, "python", "-c", program, env={**os.environ, **settings}).splitlines()
     assert log.read_text().split().count("cuMemMap") >= 3
     assert "cannot activate another cell of SNode" in out[0] and "with x" in out[0]
+    # `total` waits for both.
+    assert "the last ones are `fill`, `total`; its tree has" in out[0]
     assert out[1:] == ["True"]
 
 
