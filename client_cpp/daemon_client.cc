@@ -272,7 +272,8 @@ absl::Status DaemonClient::Call(FrameType type, const google::protobuf::MessageL
         // The daemon of a reused connection may have exited since.
         // All connections of the pool may be dead, and each costs one attempt; a fresh one counts.
         if (reused) continue;
-        if (++lost < kMostLost && (sent += was_sent) < kMostSent) continue;
+        if (was_sent) ++sent;
+        if (++lost < kMostLost && sent < kMostSent) continue;
         return absl::UnavailableError(absl::StrCat("lost the daemon: ", status.message()));
       }
     }
