@@ -306,3 +306,15 @@ def test_arrays(ti, data):
             b[i, j] = (a[i + 1, j] + a[i - 1, j] + a[i, j + 1] + a[i, j - 1]) ** 2
 
     data.check(cross, [a], b, a, b)
+
+
+def test_narrow_indices_wrap(ti, data):
+    around = ti.field(ti.f64, 256, offset=-128, needs_grad=True)
+
+    @ti.kernel
+    def gather():
+        for i in range(1, 299):
+            near = ti.cast(i, ti.i8)
+            data.x[i] += around[near] * (i + 1) + around[near + ti.cast(1, ti.i8)]
+
+    data.check(gather, [around], data.x)

@@ -7,6 +7,13 @@ namespace kiln {
 
 namespace arith = mlir::arith;
 
+namespace {
+
+// Numbers of 8 and 16 bits wrap where programs rely on it.
+bool IsIndex(mlir::Value value) { return value.getType().getIntOrFloatBitWidth() >= 32; }
+
+}  // namespace
+
 void Linear::Add(mlir::Value value, int64_t factor) {
   llvm::APInt constant;
   if (matchPattern(value, mlir::m_ConstantInt(&constant))) {
@@ -20,9 +27,9 @@ void Linear::Add(mlir::Value value, int64_t factor) {
   } else if (auto mul = value.getDefiningOp<arith::MulIOp>();
              mul && matchPattern(mul.getRhs(), mlir::m_ConstantInt(&constant))) {
     Add(mul.getLhs(), factor * constant.getSExtValue());
-  } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>()) {
+  } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>(); wide && IsIndex(wide.getIn())) {
     Add(wide.getIn(), factor);
-  } else if (auto narrow = value.getDefiningOp<arith::TruncIOp>()) {
+  } else if (auto narrow = value.getDefiningOp<arith::TruncIOp>(); narrow && IsIndex(narrow)) {
     Add(narrow.getIn(), factor);
   } else {
     terms[value] += factor;

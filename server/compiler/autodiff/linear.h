@@ -7,7 +7,8 @@
 
 namespace kiln {
 
-// Takes the program's sums as exact: the indices of an access that is in bounds do not overflow.
+// Takes the program's sums of 32 and 64 bits as exact: the indices of an access that is in bounds
+// do not overflow. Narrower ones, which may wrap, are terms.
 struct Linear {
   // Terms may cancel out and stay with the factor 0.
   llvm::SmallMapVector<mlir::Value, int64_t, 4> terms;

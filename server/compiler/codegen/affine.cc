@@ -23,6 +23,8 @@ bool Constant(mlir::Value value, int64_t* constant) {
   return true;
 }
 
+bool IsNarrow(mlir::Value value) { return value.getType().getIntOrFloatBitWidth() < 32; }
+
 // Whether no term would get a factor above kMaxFactor.
 bool Scalable(const Affine& affine, int64_t factor) {
   if (std::abs(factor) > kMaxFactor) return false;
@@ -165,7 +167,11 @@ Affine AffineReader::Read(mlir::Value value,
     auto product = llvm::isa<arith::SubIOp>(op) ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
                                                 : arith::MulIOp();
     const bool is_remainder = product && leaves_.count(product.getLhs()) == 0;
-    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op) && !is_remainder) {
+    // A large number may be the sum of two that MLIR has joined, which wrapped: i + n + n.
+    const bool is_joined = llvm::isa<arith::AddIOp, arith::SubIOp>(op) &&
+                           Constant(op->getOperand(1), &constant) &&
+                           std::abs(constant) > kMaxFactor / 2;
+    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op) && !is_remainder && !is_joined) {
       result = read(0);
       result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
       return result;
@@ -185,12 +191,12 @@ Affine AffineReader::Read(mlir::Value value,
         return result;
       }
     }
-    // A truncated loop index keeps its value, since it fits the type that the kernel gave it. Other
-    // i64 values may not.
-    if (llvm::isa<arith::ExtSIOp>(op) ||
-        (llvm::isa<arith::TruncIOp>(op) && leaves_.count(op->getOperand(0)) != 0)) {
-      return read(0);
-    }
+    // A loop index truncated to an index's type keeps its value. Other i64 values may not, and
+    // numbers of 8 and 16 bits wrap where programs rely on it.
+    const bool keeps =
+        (llvm::isa<arith::ExtSIOp>(op) && !IsNarrow(op->getOperand(0))) ||
+        (llvm::isa<arith::TruncIOp>(op) && !IsNarrow(value) && leaves_.count(op->getOperand(0)));
+    if (keeps) return read(0);
   }
   // The bounds 1 and 0 say that nothing is known.
   result.terms.push_back({emitted.lookup(value), 1, 1, 0});

@@ -799,3 +799,39 @@ def rows_for_columns(show):
             show(field.to_numpy(keep_dims=True).ravel())
         show.error(field.from_numpy, numbers.reshape(2, 2, 3, 1, 1))
         show.error(field.from_numpy, numbers.reshape(4, 3))
+
+
+@case()
+def indices_of_narrow_integers_wrap(show):
+    signed = ti.field(ti.i32, 256, offset=-128)
+    unsigned, long = ti.field(ti.i32, 256), ti.field(ti.i32, 70000, offset=-35000)
+
+    @ti.kernel
+    def fill(n: ti.i32):
+        for i in range(300):
+            signed[ti.cast(i, ti.i8)] += i
+            unsigned[ti.cast(i, ti.u8)] += i
+        for i in range(n):
+            signed[ti.cast(i, ti.i8) + ti.cast(5, ti.i8)] += 1000 * i
+            long[ti.cast(i * 200, ti.i16) + ti.cast(500, ti.i16)] += i
+        for i in long:
+            if i > 34000:
+                long[ti.cast(i, ti.i16)] -= 1
+
+    fill(300)
+    for field in signed, unsigned, long:
+        show(field.to_numpy().sum(), (field.to_numpy() * np.arange(field.shape[0])).sum())
+    show(signed[-128], signed[127], unsigned[43], long[-31036])
+
+
+@case()
+def sums_of_indices_with_large_numbers(show):
+    x = ti.field(ti.i32, 100)
+
+    @ti.kernel
+    def fill():
+        for i in range(-(2**31), -(2**31) + 100):
+            x[(i + 2147483647) + 1] = i % 7
+
+    fill()
+    show(x.to_numpy().sum(), x[0], x[99])
