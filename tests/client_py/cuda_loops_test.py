@@ -507,6 +507,31 @@ def test_memory_that_is_not_aligned(run_python, emulator):
     assert out == "equal\n"
 
 
+PRINTS_OF_A_HISTOGRAM = """
+import kiln as ti
+
+ti.init(arch=ti.cuda)
+x, bins = ti.field(ti.i32, 40_000), ti.field(ti.i32, 8)
+
+
+@ti.kernel
+def count():
+    for i in x:
+        value = x[i]
+        bins[value % 8] += 1
+        if i % 3000 == 7:
+            print(i)
+
+
+count()
+"""
+
+
+def test_prints_of_a_histogram_keep_their_order(run_python, emulator):
+    out = run_python(PRINTS_OF_A_HISTOGRAM, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off")
+    assert [int(line) for line in out.splitlines()] == list(range(7, 40_000, 3000))
+
+
 ONE_LAUNCH = """
 import os
 import pathlib

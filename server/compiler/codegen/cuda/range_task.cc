@@ -318,7 +318,9 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
   if (histograms.Pay(emitter.ConstantTotal())) {
     histograms.Describe(task);
     std::optional<Chunks> reads;
-    if (histograms.HasAllWrites() && !f.draws()) reads = Chunks::OfReads(op);
+    // Random numbers and prints ask for the number of an iteration.
+    const bool asks = state->facts.Any(op.getBody(), kDraws | kReports);
+    if (histograms.HasAllWrites() && !asks) reads = Chunks::OfReads(op);
     return emitter.Emit(histograms, reads);
   }
   Chunks chunks(op);
