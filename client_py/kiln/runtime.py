@@ -90,8 +90,7 @@ def init(
         return _FrontEndOptions()
     _native.set_threads(int(cfg.cpu_max_num_threads))
     _native.set_seed(int(cfg.random_seed))
-    if not cfg.ad_tape_GB >= 0:
-        raise say.tape_limit_is_negative(value=cfg.ad_tape_GB)
+    _check_memory()
     _native.set_tape_limit(int(cfg.ad_tape_GB * 2**30))
     if cfg.cpu_max_num_threads == 0:
         cfg.cpu_max_num_threads = _native.default_threads()
@@ -100,6 +99,17 @@ def init(
     interrupts.end_kernels_in_cells()
     provided.load("make_instance")  # imported now rather than during a kernel's first call
     initialized = True
+
+
+def _check_memory():
+    # Bytes have 63 bits. NaN is no number of them either.
+    for name in ("ad_tape_GB", "snode_memory_GB", "device_memory_GB"):
+        value = getattr(cfg, name)
+        if not 0 <= value < 2**33:
+            raise say.no_number_of_gigabytes(name=name, value=value)
+    fraction = cfg.device_memory_fraction
+    if not 0 <= fraction <= 1:
+        raise say.no_fraction(name="device_memory_fraction", value=fraction)
 
 
 @python_scope

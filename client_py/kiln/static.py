@@ -194,11 +194,13 @@ def loop_config(
     ctx = active.context()
     if ctx is None:
         raise say.loop_config_outside_of_a_kernel()
-    for value in (block_dim, parallelize):
+    for name, value in (("block_dim", block_dim), ("parallelize", parallelize)):
         if value is not None and not isinstance(value, int):
             from .frontend.expr import kind_of
 
             raise say.loop_config_of_a_value(kind=kind_of(value))
+        if value is not None and not 0 <= value < 2**31:
+            raise say.loop_config_out_of_range(name=name, value=value)
     config = {}
     if serialize:
         config["serialize"] = True

@@ -215,10 +215,6 @@ ROWS = {
         AssertionError,
         "Before evaluating gradients tape must be entered.",
     ),
-    "tape_limit_is_negative": (
-        ValueError,
-        "ad_tape_GB={value}: expected a number of gigabytes, or 0",
-    ),
     "tapes_do_not_nest": (
         RuntimeError,
         "Tape and FwdMode cannot be entered inside another Tape or FwdMode",

@@ -44,6 +44,11 @@ ROWS = {
         "check_overflow={value!r}: one of 'print', 'error', 'off' expected",
     ),
     "unknown_lanes": (ValueError, "lanes={value!r}: one of 'auto', 'off', 'on' expected"),
+    "no_number_of_gigabytes": (
+        ValueError,
+        "{name}={value}: expected a number of gigabytes, or 0",
+    ),
+    "no_fraction": (ValueError, "{name}={value}: expected a number from 0 to 1"),
     "no_such_cpu_level": (ValueError, "{source}={level!r}: one of {levels} expected"),
     "require_version_should_formatted_following_pep_and": (
         Exception,

@@ -15,6 +15,10 @@ ROWS = {
         TaichiTypeError,
         "Options of loop_config are numbers known while the kernel is compiled, not {kind}",
     ),
+    "loop_config_out_of_range": (
+        TaichiTypeError,
+        "{name}={value}: expected a number from 1 to 2**31 - 1, or 0",
+    ),
     "loop_config_outside_of_a_kernel": (
         TaichiSyntaxError,
         "ti.loop_config() can only be called inside a kernel",

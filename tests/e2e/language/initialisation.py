@@ -186,6 +186,15 @@ def lanes_are_a_word(show):
     show.error(ti.init, lanes="perhaps")
 
 
+@case(differs="limits of memory")
+def limits_of_memory(show):
+    for name in ("ad_tape_GB", "snode_memory_GB", "device_memory_GB"):
+        for value in (-1.0, float("nan"), float("inf")):
+            show.error(ti.init, ti.cpu, **{name: value})
+    for value in (-0.1, 1.5):
+        show.error(ti.init, ti.cpu, device_memory_fraction=value)
+
+
 @case(differs="a level of the processor")
 def levels_of_the_processor(show):
     with mock.patch("kiln._native.host_target", lambda: "x86-64-v3"):

@@ -630,6 +630,19 @@ def loop_config_with_an_unknown_option(show):
     show.error(k)
 
 
+@case(differs="mistakes without a message")
+def loop_config_out_of_range(show):
+    for options in ({"block_dim": -1}, {"block_dim": 2**31}, {"parallelize": -1}):
+
+        @ti.kernel
+        def k():
+            ti.loop_config(**options)
+            for i in range(3):
+                pass
+
+        show.error(k)
+
+
 @case()
 def loop_config_with_positional_options(show):
     @ti.kernel
