@@ -458,13 +458,20 @@ def large():
         one[i] = 1.0
         other[i] = one[i]
 
+@ti.kernel
+def wide():
+    ti.loop_config(block_dim=2048)
+    for i in range(4096):
+        one = block.SharedArray(2048, ti.f32)
+        one[i % 2048] = 1.0
+
 y = ti.field(ti.f32, (), needs_grad=True)
 @ti.kernel
 def differentiated():
     for i in range(32):
         y[None] += warp.shfl_down_f32(ALL, 1.0, 1)
 
-for kernel in float_vote, signed_mask, vulkan, serial, outside, large, block.sync:
+for kernel in float_vote, signed_mask, vulkan, serial, outside, large, wide, block.sync:
     fault(kernel)
 print(ti.simt.grid.memfence.__name__)
 """)
@@ -476,6 +483,7 @@ print(ti.simt.grid.memfence.__name__)
         "ti.simt.warp.ballot outside of a parallel loop",
         "ti.simt.block.SharedArray belongs to a block of threads",
         "65536 bytes of shared arrays in a loop (at most 49152)",
+        "in a loop with block_dim=2048: a block has at most 1024 threads",
         "ti.simt.block.sync can only be called in a kernel",
         "memfence",
     ]

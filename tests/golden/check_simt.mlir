@@ -243,6 +243,21 @@ kiln.kernel @prime
 // CHECK: loc("-":10:5): error: ti.simt.block.sync in a loop over blocks of 257 cells: each thread of a block needs a cell, so block_dim has to divide them: 257, 1
 
 // -----
+kiln.kernel @wide storages [] results [] {
+  kiln.task.range_for "task_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %c4096 = arith.constant 4096 : i64
+    kiln.yield %c0, %c4096 : i64, i64
+  } body (%i : i32) {
+    kiln.simt "block.sync"() : () -> ()
+    kiln.continue
+  } attributes {block_dim = 2048 : i32}
+  kiln.return
+}
+
+// CHECK: loc("-":7:5): error: ti.simt.block.sync in a loop with block_dim=2048: a block has at most 1024 threads
+
+// -----
 // One thread runs all iterations.
 kiln.kernel @serial
     trees [#kiln.tree<slot = 0, nodes = [

@@ -107,6 +107,10 @@ class TaskChecker {
               " dense SNode below")
           .str();
     }
+    if (dense_cells_ == 0 && !is_alone_ && range_.getBlockDim() > kMostOfBlock) {
+      return NameOf(op) + " in a loop with block_dim=" + std::to_string(range_.getBlockDim()) +
+             ": a block has at most " + std::to_string(kMostOfBlock) + " threads";
+    }
     if (dense_cells_ > 0) {
       if (std::string problem = ChooseSize(op); !problem.empty()) return problem;
     }
