@@ -234,6 +234,25 @@ def test_code_that_the_driver_refuses(run):
     assert "does not load the kernel's code: CUDA_ERROR_INVALID_IMAGE" in done.stderr
 
 
+def test_more_local_variables_than_a_thread_can_have(run):
+    program = """
+large = ti.types.matrix(256, 256, ti.f64)
+y = ti.field(ti.f64, 4)
+@ti.kernel
+def fill(n: ti.i32):
+    for i in y:
+        a, b = large(0), large(1)
+        for j in range(n):
+            a[j, (7 * j + i) % 256] = b[j, (5 * j + i) % 256] = j
+        for j in range(n):
+            y[i] += a[j, j] + b[j, j]
+fill(200)
+"""
+    done = run(program, check=False)
+    assert done.returncode != 0
+    assert "local variables of 1048576 bytes on CUDA, where a thread has 524288" in done.stderr
+
+
 @pytest.mark.parametrize(
     "settings, text",
     [

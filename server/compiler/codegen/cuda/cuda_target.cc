@@ -71,6 +71,24 @@ void DescribeBlock(const KernelState& state, ir::RangeTaskOp op, const proto::Ta
   if (IsParallel(op)) SetBlock(*state.module->getFunction(task.symbol()), task.block_dim());
 }
 
+// NVIDIA's compiler takes no function whose local variables are more than a thread can have.
+absl::Status CheckLocals(const llvm::Module& module) {
+  constexpr uint64_t kMostBytes = 512 << 10;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    uint64_t bytes = 0;
+    for (const llvm::Instruction& instruction : function.getEntryBlock()) {
+      const auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (local == nullptr) continue;
+      if (const auto size = local->getAllocationSize(module.getDataLayout())) bytes += *size;
+    }
+    if (bytes <= kMostBytes) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "local variables of ", bytes, " bytes on CUDA, where a thread has ", kMostBytes));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 llvm::StringRef LibdeviceName(mlir::Operation& op) {
@@ -265,7 +283,7 @@ absl::Status CudaTarget::Optimize(llvm::Module& module, llvm::ArrayRef<std::stri
   MarkConvergent(module);
   RETURN_IF_ERROR(machine_->LinkLibraries(module, exported));
   machine_->Optimize(module);
-  return absl::OkStatus();
+  return CheckLocals(module);
 }
 
 absl::StatusOr<llvm::SmallVector<char, 0>> CudaTarget::EmitObject(llvm::Module& module) {
