@@ -658,6 +658,31 @@ def test_sums_in_the_order_of_blocks(run_python, deterministic):
     assert (len(found) == 1) == deterministic
 
 
+LARGE_BLOCKS = """
+import kiln as ti
+
+ti.init(arch=ti.cuda, deterministic=True)
+
+
+@ti.kernel
+def sums(n: ti.i32) -> ti.math.vec2:
+    a = b = 0.0
+    ti.loop_config(block_dim=2048)
+    for i in range(n):
+        a += i % 2
+        b += 1.0
+    return ti.math.vec2(a, b)
+
+
+print(*sums(2_500_000))
+"""
+
+
+def test_sums_of_blocks_larger_than_the_device_has(run_python):
+    out = run_python(LARGE_BLOCKS, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off")
+    assert out == "1250000.0 2500000.0\n"
+
+
 def test_sums_are_in_order_in_graphs_and_each_launch(run_python):
     out = run_python(IN_ORDER_AGAIN, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off")
     assert out == "equal\n"

@@ -1,5 +1,7 @@
 #include "server/compiler/codegen/cuda/thread_loop.h"
 
+#include <algorithm>
+
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "server/compiler/codegen/counted_loop.h"
@@ -52,7 +54,7 @@ Value* EmitThreadNumber(llvm::IRBuilderBase& b) {
 }
 
 uint32_t BlockOf(ir::RangeTaskOp op) {
-  return op.getBlockDim() > 0 ? op.getBlockDim() : kUsualBlock;
+  return op.getBlockDim() > 0 ? std::min<uint32_t>(op.getBlockDim(), kMostOfBlock) : kUsualBlock;
 }
 
 bool IsParallel(ir::RangeTaskOp op) { return op.getMaxThreads() != 1; }

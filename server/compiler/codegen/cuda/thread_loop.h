@@ -16,7 +16,7 @@ llvm::Value* EmitSpecial(llvm::IRBuilderBase& b, llvm::Intrinsic::ID which);
 // The number of the calling thread among those of the grid, as i64.
 llvm::Value* EmitThreadNumber(llvm::IRBuilderBase& b);
 
-// The threads of a block of the task.
+// The threads of a block of the task: what the program asks for, if a device has so many.
 uint32_t BlockOf(ir::RangeTaskOp op);
 // A loop of one thread needs no atomics.
 bool IsParallel(ir::RangeTaskOp op);
