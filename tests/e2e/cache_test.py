@@ -123,7 +123,10 @@ def test_pruning_deletes_the_least_recently_used(kiln, program):
     done = read(kiln, "cache", "prune", "--max-size", str(young["bytes"]))
     assert done == {"entries": 1, "bytes": old["bytes"], "left_bytes": young["bytes"]}
     assert not os.path.exists(old["path"]) and os.path.exists(young["path"])
-    for limit, wrong in (("--max-size", "much"), ("--older-than", "3y")):
+    # A negative limit would delete all entries.
+    sizes = [("--max-size", wrong) for wrong in ("much", "-1", "-1G", "inf", "nan")]
+    times = [("--older-than", wrong) for wrong in ("3y", "-3d", "infd", "nand")]
+    for limit, wrong in sizes + times:
         done = kiln("cache", "prune", limit, wrong, check=False)
         assert done.returncode == 2 and f"{limit}={wrong}: a " in done.stderr
 

@@ -99,8 +99,8 @@ def size(text, option):
     number = text.lower().removesuffix("b")
     unit = units.get(number[-1:], 1)
     try:
-        return int(float(number[:-1] if unit > 1 else number) * unit)
-    except (ValueError, OverflowError):
+        return int(_amount(number[:-1] if unit > 1 else number) * unit)
+    except ValueError:
         raise BadOption(f"{option}={text}: a size such as 500M or 2G expected") from None
 
 
@@ -108,9 +108,17 @@ def seconds(text, option):
     """The value of an option that takes a duration: "30d" is 2592000 seconds."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     try:
-        return float(text[:-1]) * units[text[-1:]]
+        return _amount(text[:-1]) * units[text[-1:]]
     except (KeyError, ValueError):
         raise BadOption(f"{option}={text}: a time such as 12h or 30d expected") from None
+
+
+def _amount(text):
+    """A number that is neither negative nor infinite, of which "-3d" would delete all entries."""
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError
+    return number
 
 
 def target(text, option="--cpu"):
