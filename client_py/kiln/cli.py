@@ -161,7 +161,8 @@ def main(argv=None):
 
     try:
         status = command.main(argv[1:])
-        sys.stdout.flush()
+        if sys.stdout is not None:  # the shell did not close it, with >&-
+            sys.stdout.flush()
         return status
     except HelpWanted:
         print(usage(name))

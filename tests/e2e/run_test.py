@@ -1,6 +1,7 @@
 """`kiln run` runs programs as `python` does, with Kiln as their taichi."""
 
 import json
+import sys
 
 PROGRAM = """
 import sys
@@ -71,6 +72,18 @@ def test_exit_status_and_errors_are_the_programs(kiln, tmp_path):
         assert done.returncode == code and error in done.stderr
         assert "kiln/c" not in done.stderr
         assert "kernels" not in done.stderr
+
+
+def test_streams_may_be_closed(kiln, tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(PROGRAM + "open(sys.argv[1], 'w').write(str(x[3]))\n")
+    for number, redirections in enumerate((">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")):
+        written = tmp_path / str(number)
+        # Not ./kiln: bash would open its script as one of the closed streams.
+        run = [sys.executable, "-m", "kiln.cli", "run", program, written]
+        done = kiln("-c", f'exec "$@" {redirections}', "sh", *run, command="sh")
+        assert written.read_text() == "6.0", redirections
+        assert "Traceback" not in done.stderr
 
 
 def test_modules_run_by_name(kiln, tmp_path):

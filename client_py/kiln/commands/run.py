@@ -49,7 +49,7 @@ def main(argv):
     frames = os.environ.get("KILN_GUI_FRAMES", "")
     total = int(frames) if frames.isdigit() else None
     progress = None
-    if not options["quiet"]:
+    if not options["quiet"] and sys.stderr is not None:
         progress = Progress(events, total=total, verbose=options["verbose"])
     watch = _Watch(program.name, options)
     process = os.getpid()
@@ -204,6 +204,8 @@ def execute(program, argv):
 
 
 def _flush(stream):
+    if stream is None:  # the shell closed it before Python started, with >&-
+        return
     try:
         stream.flush()
     # A closed pipe or stream: the status of the program says more than this would.
