@@ -6,3 +6,9 @@ FOLDER = __file__.rsplit("/", 1)[0] + "/"
 def is_own(path):
     """Whether `path` is a file of this package."""
     return path.startswith(FOLDER)
+
+
+def shown(path):
+    """A file's name as a text that UTF-8 can encode. Not every name of a file is one: Python keeps
+    bytes of other encodings as surrogates."""
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()

@@ -27,6 +27,12 @@ py::str Shown(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+// Names files as Python does, which can then open them.
+py::str FileName(const std::string& name) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeFSDefaultAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+}
+
 Manifest Make(std::string program, std::string name, std::string compiler,
               std::vector<Manifest::Unit> units, const py::object& recorded,
               const Modules& modules) {
@@ -66,7 +72,7 @@ py::object FindRecorded(const Manifest& manifest, const std::string& name) {
 py::tuple ModulesOf(const Manifest& manifest) {
   py::list modules;
   for (const auto& [digest, file] : manifest.modules) {
-    modules.append(py::make_tuple(Shown(digest), Shown(file)));
+    modules.append(py::make_tuple(Shown(digest), FileName(file)));
   }
   return py::tuple(modules);
 }

@@ -1,6 +1,7 @@
 """`kiln run` runs programs as `python` does, with Kiln as their taichi."""
 
 import json
+import os
 import sys
 
 PROGRAM = """
@@ -84,6 +85,33 @@ def test_streams_may_be_closed(kiln, tmp_path):
         done = kiln("-c", f'exec "$@" {redirections}', "sh", *run, command="sh")
         assert written.read_text() == "6.0", redirections
         assert "Traceback" not in done.stderr
+
+
+def test_names_of_files_need_not_be_utf8(kiln, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/b\xfccher"
+    os.mkdir(folder)
+    program, library = (os.fsdecode(folder + name) for name in (b"/f\xe4rben.py", b"/lib.py"))
+    with open(library, "w") as file:
+        file.write("import taichi as ti\n@ti.func\ndef two():\n    return 2\n")
+    with open(program, "w") as file:
+        file.write(
+            "import taichi as ti, lib\n"
+            "ti.init(ti.cpu)\n"
+            "x = ti.field(ti.i32, 8)\n"
+            "@ti.kernel\n"
+            "def add(n: ti.i32) -> ti.i32:\n"
+            "    return n + lib.two()\n"
+            "print(add(3))\n"
+            "try:\n    x[9]\nexcept IndexError as error:\n    print(ascii(error))\n"
+        )
+    for hits in ("hits 0  misses 1", "hits 1  misses 0"):
+        done = kiln("run", program)
+        assert done.stdout.startswith("5\n") and "rben.py:3: " in done.stdout
+        assert hits in done.stderr
+    assert "[1/1] add  cached" in kiln("warm", program).stderr
+    with open(library, "a") as file:  # a module of the program: its kernels are unknown then
+        file.write("print('changed')\n")
+    assert "changed" in kiln("warm", program).stderr
 
 
 def test_modules_run_by_name(kiln, tmp_path):

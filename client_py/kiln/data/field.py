@@ -7,7 +7,7 @@ from .. import types as ti_types
 from ..active import python_scope
 from ..diagnostics import say
 from ..errors import TaichiBoundsError
-from ..own_files import is_own
+from ..own_files import is_own, shown
 from ..public import Public
 from ..types import Layout  # noqa: F401  (pickles of earlier builds look for it here)
 from . import snode
@@ -700,7 +700,7 @@ def _caller():
     frame = sys._getframe(1)
     while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+    return shown(frame.f_code.co_filename), frame.f_lineno
 
 
 def overlapping(fields):

@@ -7,7 +7,7 @@ import sys
 
 from .. import _native
 from ..diagnostics import near, say
-from ..own_files import FOLDER, is_own
+from ..own_files import FOLDER, is_own, shown
 
 # The result of a read that finds nothing.
 MISSING = type("MISSING", (), {"__repr__": lambda self: "<missing>"})()
@@ -50,9 +50,9 @@ class FunctionSource:
         self.fn = fn
         self.name = fn.__name__
         code = fn.__code__
-        self.file = code.co_filename
+        self.file = shown(code.co_filename)
         self.first_line = code.co_firstlineno
-        self._lines = file_lines(self.file, fn.__globals__)
+        self._lines = file_lines(code.co_filename, fn.__globals__)
         if not self._lines:
             from .history import typed_lines
 

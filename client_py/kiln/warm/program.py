@@ -59,7 +59,7 @@ def program_file():
 
 def note_of(file):
     """The note with a program's manifest, named after the program's absolute path."""
-    name = _native.sha256(os.path.abspath(file).encode()).hex()
+    name = _native.sha256(os.fsencode(os.path.abspath(file))).hex()
     return f"warm/programs/{name[:32]}"
 
 
@@ -81,7 +81,7 @@ def own_modules():
         file = getattr(module, "__dict__", {}).get("__file__")
         if name == "__main__" or not isinstance(file, str) or _is_installed(file):
             continue
-        found.append((digest_of(file), os.path.abspath(file)))
+        found.append((digest_of(file), os.fsencode(os.path.abspath(file))))
     return tuple(dict.fromkeys(found))
 
 
@@ -112,7 +112,7 @@ def current(latest_first=False):
     file = _state.file
     return Manifest(
         program="-" if file is None else digest_of(file),
-        name="-" if file is None else file,
+        name="-" if file is None else os.fsencode(file),
         compiler=_state.session.compiler.hex() or "-",
         units=list(_state.units.values())[:: -1 if latest_first else 1],
         modules=own_modules(),
