@@ -88,8 +88,8 @@ def init(
     _use_device()
     if _test_mode:
         return _FrontEndOptions()
-    _native.set_threads(int(cfg.cpu_max_num_threads))
-    _native.set_seed(int(cfg.random_seed))
+    _native.set_threads(_integer("cpu_max_num_threads"))
+    _native.set_seed(_integer("random_seed") & (2**64 - 1))  # any integer is a seed, also -1
     _check_memory()
     _native.set_tape_limit(int(cfg.ad_tape_GB * 2**30))
     if cfg.cpu_max_num_threads == 0:
@@ -213,6 +213,14 @@ def _environment():
         if prefix == "KILN" or name not in found:
             found[name] = (variable, value)
     return found
+
+
+def _integer(name):
+    value = getattr(cfg, name)
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise say.option_is_no_integer(name=name, value=value) from None
 
 
 def _parse_option(name, variable, text):

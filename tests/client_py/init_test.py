@@ -97,6 +97,22 @@ def test_reset_without_init_and_many_inits(ti):
         ti.field(ti.f32, 4)[0] = 1
 
 
+def test_any_integer_is_a_seed(ti):
+    @ti.kernel
+    def number() -> ti.f32:
+        return ti.random()
+
+    def first(seed):
+        ti.init(ti.cpu, random_seed=seed)
+        return number()
+
+    assert first(-1) == first(-1) == first(2**64 - 1) != first(1)
+    for options in ({"random_seed": "a"}, {"random_seed": None}, {"cpu_max_num_threads": "b"}):
+        (name,) = options
+        with pytest.raises(TypeError, match=f"{name}=.*: an integer expected"):
+            ti.init(ti.cpu, **options)
+
+
 def test_public_names(ti):
     names = [n for n in dir(ti) if not n.startswith("_")]
     assert {"init", "field", "kernel", "func", "Vector", "math", "ijkl", "sym_eig"} <= set(names)

@@ -43,6 +43,7 @@ ROWS = {
         ValueError,
         "check_overflow={value!r}: one of 'print', 'error', 'off' expected",
     ),
+    "option_is_no_integer": (TypeError, "{name}={value!r}: an integer expected"),
     "unknown_lanes": (ValueError, "lanes={value!r}: one of 'auto', 'off', 'on' expected"),
     "no_number_of_gigabytes": (
         ValueError,
