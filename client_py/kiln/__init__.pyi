@@ -964,8 +964,9 @@ class ScalarNdarray(Ndarray):
 class Struct(_Value):
     """A struct in Python, whose members are attributes.
 
-    args: a dictionary of the members. kwargs: the members by name. Calling a type made by
-    `ti.dataclass` or `ti.types.struct` makes a struct whose members have types.
+    args: a dictionary of the members. kwargs: the members by name. A dictionary as a member becomes
+    a struct, a list a vector or matrix. Calling a type made by `ti.dataclass` or `ti.types.struct`
+    makes a struct whose members have types.
 
         s = ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))
         s.a = 3

@@ -196,6 +196,10 @@ ROWS = {
         TaichiSyntaxError,
         "Static assign cannot be used on elements in arrays",
     ),
+    "struct_of_other_values": (
+        TaichiSyntaxError,
+        "Custom structs need to be initialized using either dictionary or keyword arguments",
+    ),
     "struct_has_no_member": (AttributeError, "struct has no member '{name}'.{hint}"),
     "taichi_does_not_support_variables_slice": (
         TaichiCompilationError,

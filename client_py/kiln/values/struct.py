@@ -1,6 +1,6 @@
 """Structs in Python, and `ti.dataclass`."""
 
-from .. import originals
+from .. import active, originals, provided
 from ..diagnostics import near, say
 from ..frontend.struct_value import PythonStruct, make
 from ..public import Public
@@ -11,8 +11,9 @@ from ..types.struct_type import python_member
 class Struct(PythonStruct, metaclass=Public):
     """A struct in Python, whose members are attributes.
 
-    args: a dictionary of the members. kwargs: the members by name. Calling a type made by
-    `ti.dataclass` or `ti.types.struct` makes a struct whose members have types.
+    args: a dictionary of the members. kwargs: the members by name. A dictionary as a member becomes
+    a struct, a list a vector or matrix. Calling a type made by `ti.dataclass` or `ti.types.struct`
+    makes a struct whose members have types.
 
         s = ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))
         s.a = 3
@@ -27,9 +28,13 @@ class Struct(PythonStruct, metaclass=Public):
         if len(args) >= 1 and isinstance(args[0], dict):
             entries = dict(args[0])
             struct_type = args[1] if len(args) > 1 else None
+        elif args:
+            raise say.struct_of_other_values()
         else:
             entries = dict(kwargs)
         methods = entries.pop("__struct_methods", None)
+        if struct_type is None:
+            entries = {name: _member(value) for name, value in entries.items()}
         if struct_type is not None:
             methods = struct_type.methods
         object.__setattr__(self, "_type", struct_type)
@@ -124,6 +129,16 @@ class Struct(PythonStruct, metaclass=Public):
         for `ti.field`.
         """
         return StructType(**members, __struct_methods=methods or {}).field(**kwargs)
+
+
+def _member(value):
+    """What a struct without a type stores for a member."""
+    if isinstance(value, dict):
+        return Struct(value)
+    # In kernels, a list may hold values that only the kernel's own vectors can take.
+    if isinstance(value, (list, tuple)) and active.context() is None:
+        return provided.Matrix(value)
+    return value
 
 
 def _bind(method, struct):

@@ -37,7 +37,23 @@ def untyped_structs(show):
     s = ti.Struct(a=1, b=2.5)
     show(s, s.a, s.b, len(s), list(s.keys))
     t = ti.Struct({"x": 1, "y": [1, 2]})
-    show(t.x, t.to_dict())
+    show(t.x, t.to_dict(), t.y + 1)
+    given = {"a": 1, "b": {"m": [[1, 2], [3, 4]], "v": (5, 6)}}
+    u = ti.Struct(given)
+    show(u, u.b.m @ u.b.v, given)
+    show(ti.Struct(a={"b": {"c": 3}}).a.b.c)
+
+    @ti.kernel
+    def k(x: ti.f32) -> ti.f32:
+        s = ti.Struct(a={"v": [x, 2.0], "n": 3})
+        s.a.v[0] += 1
+        return s.a.v.sum() * s.a.n + u.b.m[1, 0] + u.b.v[1]
+
+    show(k(1))
+    try:
+        ti.Struct(3)
+    except ti.TaichiSyntaxError as error:
+        show(error)
     s.a = 10
     show(s["a"], s.a)
     s["b"] = 7
