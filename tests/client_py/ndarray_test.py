@@ -126,6 +126,22 @@ def test_vector_ndarrays(ti):
     assert (b == 3).all() and scale.num_instances == 2
 
 
+@pytest.mark.parametrize("number", (0, -1))
+def test_elements_have_components(ti, number):
+    vector = ti.types.vector(number, ti.f32)
+    for make in (
+        lambda: ti.ndarray(vector, 3),
+        lambda: ti.Vector.ndarray(number, ti.f32, 3),
+        lambda: ti.Matrix.ndarray(2, number, ti.f32, 3),
+        lambda: ti.field(vector, 3),
+        lambda: ti.Vector.field(number, ti.f32, 3),
+        lambda: ti.Matrix.field(number, 2, ti.f32),
+        lambda: ti.Struct.field({"a": vector}, shape=3),
+    ):
+        with pytest.raises(ValueError, match="has no components: each number must be at least 1"):
+            make()
+
+
 def test_arrays_may_overlap(ti):
     @ti.kernel
     def shift(a: ti.types.ndarray(), b: ti.types.ndarray()):

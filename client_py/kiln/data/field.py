@@ -41,6 +41,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     _component_types = None  # types of the components, if they differ because of quantised ones
 
     def __init__(self, dtype, element_shape, name=""):
+        ti_types.check_has_components(element_shape)
         self.dtype = dtype
         self.element_shape = element_shape
         self._given_name = name

@@ -27,6 +27,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
 
     def __init__(self, dtype, element_shape, shape):
         runtime.require_init("create ndarray")
+        ti_types.check_has_components(element_shape)
         self.dtype = dtype
         self.element_shape = element_shape
         self.shape = shape

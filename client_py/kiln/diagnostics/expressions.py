@@ -125,6 +125,10 @@ ROWS = {
         ValueError,
         "{what} takes {numbers} first, and then the type of its elements; got {given}",
     ),
+    "element_without_components": (
+        ValueError,
+        "an element of shape {shape} has no components: each number must be at least 1",
+    ),
     "did_you_mean_type": (str, ": did you mean ti.{name}?"),
     "types_are": (str, ": expected a type such as ti.f32, ti.i32, float or int"),
     "invalid_data_type": (ValueError, "Invalid data type {dtype}{advice}"),

@@ -69,6 +69,7 @@ from .tensor import (
     MatrixType,
     VectorType,
     check_extents,
+    check_has_components,
     check_return_shape,
     cook_element,
     is_tensor,

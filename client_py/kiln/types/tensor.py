@@ -43,6 +43,12 @@ def check_extents(what, dtype, **extents):
         raise say.components_come_first(what=what, numbers=numbers, given=f"({given})")
 
 
+def check_has_components(shape):
+    """Raises unless there can be data of elements of this shape."""
+    if not all(extent > 0 for extent in shape):
+        raise say.element_without_components(shape=shape)
+
+
 def cook_element(dtype):
     """Like `cook_dtype`, for the type of a field's elements, which may also be quantised."""
     return dtype if isinstance(dtype, QuantType) else cook_dtype(dtype)
