@@ -138,6 +138,12 @@ def unknown_option(show):
 
 
 @case()
+def seed_that_is_no_integer(show):
+    show.error(ti.init, arch=ti.cpu, random_seed="x")
+    ti.init(arch=ti.cpu, random_seed=-1)
+
+
+@case()
 def init_answers_nothing(show):
     show(ti.init(arch=ti.cpu))
     show(ti.init(ti.cpu, ti.f64, ti.i64))

@@ -676,3 +676,9 @@ def sparse_parts(show):
 @case(differs="what is not there yet")
 def mixed_matrices(show):
     show.error(lambda: ti.Matrix.field(2, 1, [ti.f32, ti.i32], shape=2))
+
+
+@case()
+def elements_without_components(show):
+    show.error(ti.Vector.field, 0, ti.f32, shape=2)
+    show.error(ti.ndarray, ti.types.vector(0, ti.f32), 2)
