@@ -27,8 +27,13 @@ void Linear::Add(mlir::Value value, int64_t factor) {
   } else if (auto mul = value.getDefiningOp<arith::MulIOp>();
              mul && matchPattern(mul.getRhs(), mlir::m_ConstantInt(&constant))) {
     Add(mul.getLhs(), factor * constant.getSExtValue());
-  } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>(); wide && IsIndex(wide.getIn())) {
-    Add(wide.getIn(), factor);
+  } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>()) {
+    // A program may widen a number several times.
+    if (IsIndex(wide.getIn())) {
+      Add(wide.getIn(), factor);
+    } else {
+      terms[wide.getIn()] += factor;
+    }
   } else if (auto narrow = value.getDefiningOp<arith::TruncIOp>(); narrow && IsIndex(narrow)) {
     Add(narrow.getIn(), factor);
   } else {
