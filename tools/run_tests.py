@@ -9,7 +9,6 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
-import itertools
 import json
 import os
 import pathlib
@@ -21,6 +20,8 @@ import tempfile
 import time
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
+
+import tidy_batches
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STATE = ROOT / ".kiln" / "test"
@@ -160,77 +161,25 @@ def clang_tidy(_options):
 
 
 def tidy_together(files, commands):
-    """Those of the files that pass together with others, as one file: most of the time goes into
-    headers, which they then share. All others have to be looked at one by one: what complains, and
-    what does not compile because two files use one name for two things."""
+    """Those of the files that pass together with others. All others are looked at one by one: what
+    complains, and what does not compile because two files use one name for two things."""
     passed = set()
     for size in (24, 4):
-        rest = [f for f in files if f not in passed and not is_for_itself(ROOT / f)]
-        batches = [batch for batch in batches_of(rest, commands, size) if len(batch) > 1]
+        rest = [f for f in files if f not in passed and not tidy_batches.is_for_itself(ROOT / f)]
+        batches = tidy_batches.batches_of(rest, commands, size)
+        batches = [batch for batch in batches if len(batch) > 1]
         for batch, run in each(batches, lambda batch: tidy_command(batch, commands)):
             if run.returncode == 0:
                 passed.update(batch)
     return passed
 
 
-def batches_of(files, commands, size):
-    """Groups of at most `size` files with the same options, no two of which define one name."""
-    batches = []  # (options, names, files)
-    for file in files:
-        options, names = compiler_options(commands[file])[1], names_of(ROOT / file)
-        for others, taken, batch in batches:
-            if options == others and len(batch) < size and not names & taken:
-                taken |= names
-                batch.append(file)
-                break
-        else:
-            batches.append((options, names, [file]))
-    return [batch for _, _, batch in batches]
-
-
-def names_of(path):
-    """Most of the names that a C++ file defines outside functions and classes, by its lines that
-    are not indented."""
-    text = path.read_text()
-    patterns = (
-        r"^(?:class|struct|union|enum|enum class) (\w+)",
-        r"^using (\w+) =",
-        r"^\w[\w:<>,*& \[\]]*[ *&](\w+)\(",  # a function
-        r"^(?!namespace )\w[\w:<>,*& ]*[ *&](\w+)(?:\[\w*\])*(?: = |\{|;)",  # a variable
-        r"^# *define (\w+)",
-    )
-    return {name for pattern in patterns for name in re.findall(pattern, text, re.M)}
-
-
-def is_for_itself(path):
-    """Whether a file has the entry of a program, of which there can be one, or names something by
-    `using` or `namespace` and not again, which clang-tidy sees in the main file only."""
-    text = path.read_text()
-    named = re.findall(r"^ *(?:using [\w:]+::|namespace (?=\w+ = ))(\w+)", text, re.M)
-    return any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in named) or bool(
-        re.search(r"^(extern .*)?int (main|LLVMFuzzerTestOneInput)\(", text, re.M)
-    )
-
-
 def tidy_command(batch, commands):
     source = STATE / f"tidy-{batch[0].replace('/', '-')}"
-    source.write_text("".join(f'#include "{ROOT / file}"  // NOLINT\n' for file in batch))
-    folders, options = zip(*(compiler_options(commands[file]) for file in batch))
+    source.write_text(tidy_batches.source_of(batch))
     tidy = ["clang-tidy-19", "--quiet", f"--config-file={ROOT / '.clang-tidy'}"]
     own = f"--header-filter=^{re.escape(str(ROOT))}/"
-    return [*tidy, own, source, "--", *options[0], *dict.fromkeys(itertools.chain(*folders))]
-
-
-def compiler_options(command):
-    """The folders of headers that a command names, and its other options."""
-    options = iter(command[1:-2])  # not the compiler, nor -c FILE
-    folders, others = [], []
-    for option in options:
-        if option in ("-iquote", "-isystem"):
-            folders.append(option + next(options))
-        else:
-            others.append(option)
-    return tuple(folders), tuple(others)
+    return [*tidy, own, source, "--", *tidy_batches.options_of(batch, commands)]
 
 
 def includes_llvm(path):
