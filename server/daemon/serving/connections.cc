@@ -288,12 +288,9 @@ bool Connections::End(Connection* connection, bool used, bool wait) {
   // Only requests that use the cache put off the idle exit; `kiln top` must not keep a daemon
   // alive.
   if (used) last_request_ = SteadyNow();
-  if (!wait) return false;
   // Drain found this connection busy. Requests that are here already are still served.
-  if (draining_) {
-    shutdown(connection->fd, SHUT_RD);
-    return false;
-  }
+  if (draining_) shutdown(connection->fd, SHUT_RD);
+  if (!wait || draining_) return false;
   // Under the lock, last: from here on another thread may handle the next event.
   poller_.Arm(connection->fd, connection);
   return true;

@@ -51,8 +51,8 @@ class Connections {
   Load load() const;
 
   // Serves the requests that have arrived, up to `patience`, then cancels them. Closes all
-  // connections and waits until no thread uses them. A client that sends a request from now on
-  // cannot deliver it, and knows so.
+  // connections and waits until no thread uses them. A client cannot send further requests: its
+  // write fails.
   void Drain(absl::Duration patience);
 
  private:
