@@ -118,6 +118,28 @@ def test_a_tensor_with_a_gradient(ti, torch):
     assert total(ones(torch, 3)) == 3
 
 
+def test_a_class_of_tensors_whose_detach_copies(ti, torch):
+    class Copying(torch.Tensor):
+        def detach(self):
+            return torch.Tensor.detach(self).clone()
+
+    @ti.kernel
+    def fill(a: ti.types.ndarray()):
+        for i in a:
+            a[i] = i + 1
+
+    for needs_gradient in (False, True):
+        tensor = ones(torch, 3) if needs_gradient else torch.zeros(3)
+        tensor.__class__ = Copying
+        fill(tensor)
+        assert torch.Tensor.detach(tensor).numpy().tolist() == [1, 2, 3]
+    loss = ones(torch, 1)
+    loss.__class__ = Copying
+    with ti.ad.Tape(loss=loss):  # starts the loss at 0
+        pass
+    assert torch.Tensor.detach(loss).numpy().tolist() == [0]
+
+
 def test_gradients_of_tensors(ti, torch):
     @ti.kernel
     def square(a: ti.types.ndarray(), b: ti.types.ndarray()):

@@ -6,6 +6,7 @@ from .. import _native, runtime
 from ..compat.misc import AutodiffMode
 from ..data import snode
 from ..data.field import AnyArray
+from ..data.interop import detached
 from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
 from ..printing import positions_of
@@ -114,7 +115,7 @@ class Tape:
             raise say.loss_is_no_tensor_of_one()
         if not self.loss.requires_grad:
             raise say.loss_tensor_without_gradient()
-        self.loss.detach().fill_(0.0)
+        detached(self.loss).fill_(0.0)
 
     def __exit__(self, kind, error, traceback):
         watched = _native.watch_calls(None)
@@ -160,7 +161,7 @@ class Tape:
         elif self.loss.grad is None:
             self.loss.grad = self.loss.detach().clone().fill_(1.0)
         else:
-            self.loss.grad.detach().fill_(1.0)
+            detached(self.loss.grad).fill_(1.0)
 
 
 def replay(calls, access="warn", of=None):

@@ -3,7 +3,7 @@
 from .. import _native
 from ..active import check_not_captured
 from ..arguments import ArrayParameter, PackParameter, shown
-from ..data.interop import array_view, make_read_only, may_overlap, release
+from ..data.interop import array_view, detached, make_read_only, may_overlap, release
 from ..diagnostics import near, say
 
 
@@ -137,7 +137,7 @@ class _Call:
         outputs = []
         for name, like in self.outputs.items():
             made = like(*inputs) if callable(like) else torch.zeros_like(named[like])
-            outputs.append(made.detach())
+            outputs.append(detached(made))
             view = _view(made, name)
             for other in self._arrays.intersection(views):
                 if may_overlap(view, views[other]):
@@ -174,7 +174,7 @@ class _Call:
 
 def _view(tensor, name, gradient=None):
     """What stands for a tensor, with a gradient, as the parameter `name`; see array_view."""
-    tensor = tensor.detach()
+    tensor = detached(tensor)
     if gradient is not None:
         tensor.requires_grad = True
         tensor.grad = gradient

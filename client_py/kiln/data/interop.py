@@ -46,7 +46,7 @@ class DeviceArray(_native.FieldBase):
         if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
             if value.requires_grad:
                 self.tensor = value
-            value = value.detach()
+            value = detached(value)
         _check_tensor(value, name)
         self.stream = current_stream(value)
         try:
@@ -181,6 +181,15 @@ def _check_tensor(value, name):
         raise say.tensor_cannot_be_taken(name=name, reason=reason)
 
 
+def detached(tensor):
+    """A tensor of PyTorch without its gradient, over the same memory. It is PyTorch's own method
+    that is called: a class derived from Tensor may have one that copies, as that of Genesis does."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        return torch.Tensor.detach(tensor)
+    return tensor.detach()
+
+
 def _gradient_of(tensor):
     """PyTorch's gradient of the tensor, zeroed if it is new."""
     if tensor.grad is None:
@@ -215,7 +224,7 @@ def _numpy_view(value, name):
     import numpy as np
 
     if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
-        value = value.detach()
+        value = detached(value)
     _check_tensor(value, name)
     if on_cuda(value):
         reason = "it is on a CUDA device, and is needed in the memory of the CPU"
