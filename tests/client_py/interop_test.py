@@ -140,6 +140,21 @@ def test_a_class_of_tensors_whose_detach_copies(ti, torch):
     assert torch.Tensor.detach(loss).numpy().tolist() == [0]
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_tensors_without_elements(ti, torch, shape):
+    @ti.kernel
+    def count(a: ti.types.ndarray()) -> ti.i32:
+        n = a.shape[0] * 10 + a.shape[1] if ti.static(len(a.shape) == 2) else a.shape[0]
+        for I in ti.grouped(a):
+            n += 1
+        return n
+
+    wanted = {(0,): 0, (0, 3): 3, (2, 0): 20}[shape]
+    for _ in range(2):
+        assert count(torch.zeros(*shape)) == wanted
+        assert count(ones(torch, shape)) == wanted
+
+
 def test_gradients_of_tensors(ti, torch):
     @ti.kernel
     def square(a: ti.types.ndarray(), b: ti.types.ndarray()):

@@ -230,9 +230,12 @@ def _numpy_view(value, name):
         reason = "it is on a CUDA device, and is needed in the memory of the CPU"
         raise say.tensor_cannot_be_taken(name=name, reason=reason)
     try:
-        return np.asarray(_View(from_external(value)))
+        storage = from_external(value)
     except (BufferError, ValueError) as error:
         raise say.tensor_cannot_be_taken(name=name, reason=error) from None
+    if 0 in storage.shape:  # has no address, which NumPy insists on
+        return np.empty(storage.shape, _typestr(storage.scalar))
+    return np.asarray(_View(storage))
 
 
 class _View:
