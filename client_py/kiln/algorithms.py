@@ -238,6 +238,8 @@ class PrefixSumExecutor:
     """
 
     def __init__(self, length):
+        if not hasattr(length, "__index__"):
+            raise TypeError(f"the length of a prefix sum must be an integer, got {length!r}")
         self.sorting_length = length
         self._sums = field(ti_types.i32, shape=max((length + _CHUNK - 1) // _CHUNK, 1))
 

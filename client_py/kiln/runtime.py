@@ -65,6 +65,8 @@ def init(
     if unknown:
         hint = near(unknown[0], ("arch", "default_fp", "default_ip", *OPTIONS))
         raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown), hint=hint)
+    for name, value in options.items():
+        _check_type(name, value)
     reset()
     environment = _environment()
     cfg.default_fp = _default_type("default_fp", default_fp, environment)
@@ -88,8 +90,10 @@ def init(
     _use_device()
     if _test_mode:
         return _FrontEndOptions()
-    _native.set_threads(_integer("cpu_max_num_threads"))
-    _native.set_seed(_integer("random_seed") & (2**64 - 1))  # any integer is a seed, also -1
+    if not 0 <= cfg.cpu_max_num_threads < 2**31:
+        raise say.no_number_of_threads(value=cfg.cpu_max_num_threads)
+    _native.set_threads(int(cfg.cpu_max_num_threads))
+    _native.set_seed(int(cfg.random_seed) & (2**64 - 1))  # any integer is a seed, also -1
     _check_memory()
     _native.set_tape_limit(int(cfg.ad_tape_GB * 2**30))
     if cfg.cpu_max_num_threads == 0:
@@ -215,12 +219,20 @@ def _environment():
     return found
 
 
-def _integer(name):
-    value = getattr(cfg, name)
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise say.option_is_no_integer(name=name, value=value) from None
+# The types of options, the method of the values that they accept, and what errors call these.
+_TYPES = {
+    bool: ("__bool__", "True or False"),
+    int: ("__index__", "an integer"),
+    float: ("__float__", "a number"),
+}
+
+
+def _check_type(name, value):
+    """Raises TypeError unless a value given for an option is of its type, in a wide sense. As in
+    the reference, a text is no bool: "False" would be true."""
+    method, expected = _TYPES.get(type(OPTIONS[name]), ("", ""))
+    if method and not hasattr(value, method) and not (method == "__bool__" and value is None):
+        raise say.option_of_other_type(name=name, value=value, expected=expected)
 
 
 def _parse_option(name, variable, text):
@@ -315,8 +327,8 @@ def _check_cpu_level(is_given, environment):
 
 
 def _check_version(required):
-    digits = required
-    for at, char in enumerate(required):
+    digits = required if isinstance(required, str) else ""
+    for at, char in enumerate(digits):
         if not (char.isdigit() or char == "."):
             digits = required[:at]
             break

@@ -308,3 +308,23 @@ print(ti.field(ti.f32, (2, 3)), ti.Vector.field(2, ti.f32, 4), sep="\\n")
     assert printed == (
         f"<ti.field> of shape (2, 3){shown}<2x1 ti.Matrix.field> of shape (4,){shown}"
     )
+
+
+def test_offsets_and_axes_of_other_types_are_named(ti):
+    x = ti.field(ti.f32)
+    offset = "the offset of a field along an axis must be an integer, got "
+    for made, expected in (
+        (lambda: ti.root.dense(ti.i, 4).place(x, offset="a"), offset + "'a'"),
+        (lambda: ti.root.dense(ti.i, 4).place(x, offset=1.5), offset + "1.5"),
+        (lambda: ti.field(ti.f32, 3, offset=[None]), offset + "None"),
+        (lambda: ti.Vector.field(2, ti.f32, 3, offset="a", layout=ti.Layout.SOA), offset + "'a'"),
+        (lambda: ti.root.dense("i", 3), "an axis is given as ti.i, .*, got 'i'"),
+        (lambda: ti.root.dense(None, 3), "an axis is given as ti.i, .*, got None"),
+        (lambda: ti.root.dynamic(ti.i, "a"), "a dimension of a field must be an integer, got 'a'"),
+    ):
+        with pytest.raises(TypeError, match=expected):
+            made()
+    # None of them leaves a tree behind that no field can follow.
+    ti.root.dense(0, 4).place(x, offset=-2)
+    x.fill(3)
+    assert x[-2] == 3

@@ -107,10 +107,36 @@ def test_any_integer_is_a_seed(ti):
         return number()
 
     assert first(-1) == first(-1) == first(2**64 - 1) != first(1)
-    for options in ({"random_seed": "a"}, {"random_seed": None}, {"cpu_max_num_threads": "b"}):
-        (name,) = options
-        with pytest.raises(TypeError, match=f"{name}=.*: an integer expected"):
-            ti.init(ti.cpu, **options)
+
+
+def test_options_of_other_types_are_named(ti):
+    cases = [
+        ("an integer", {"random_seed": ["a", None, 1.5], "cpu_max_num_threads": ["b", 2.5]}),
+        ("an integer", {"saturating_grid_dim": ["x"], "opt_level": ["2"]}),
+        ("True or False", {"debug": ["False"], "fast_math": ["off", [0]], "print_ir": ["0"]}),
+        ("a number", {"device_memory_GB": ["1", None], "snode_memory_GB": [[2]]}),
+    ]
+    for expected, options in cases:
+        for name, values in options.items():
+            for value in values:
+                with pytest.raises(TypeError, match=f"{name}=.*: {expected} expected"):
+                    ti.init(ti.cpu, **{name: value})
+    for threads in (-2, 2**31):
+        with pytest.raises(ValueError, match=f"cpu_max_num_threads={threads}: a number of threads"):
+            ti.init(ti.cpu, cpu_max_num_threads=threads)
+    with pytest.raises(Exception, match="require_version should be formatted"):
+        ti.init(ti.cpu, require_version=1.7)
+
+
+def test_options_of_wide_types(ti):
+    import numpy as np
+
+    ti.init(ti.cpu, debug=np.bool_(False), fast_math=1, offline_cache=None, random_seed=True)
+    ti.init(ti.cpu, cpu_max_num_threads=np.int8(1))
+    ti.init(ti.cpu, device_memory_GB=2, snode_memory_GB=np.float32(1))
+    x = ti.field(ti.i32, 3)
+    x.fill(2)
+    assert x[1] == 2
 
 
 def test_public_names(ti):

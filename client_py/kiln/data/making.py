@@ -157,7 +157,7 @@ def place(made, shape, order, offset, needs_grad, needs_dual, layout):
         return
     shape = snode.as_tuple(shape)
     if offset is not None:
-        offset = snode.as_tuple(offset)
+        offset = snode.as_offset(offset)
     dim = len(shape)
     if offset is not None and dim != len(offset):
         raise say.dimensionality_shape_and_offset_must_same(dim=dim, got=len(offset))

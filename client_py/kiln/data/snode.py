@@ -54,6 +54,22 @@ def as_tuple(numbers):
     return (numbers,) if isinstance(numbers, str) else tuple(numbers)
 
 
+def as_integer(value, error):
+    """A value that programs give as an integer of any type. error: makes the exception for other
+    values."""
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise error(value=value) from None
+
+
+def as_offset(offset):
+    """The offset of a field as a tuple of integers; () for None."""
+    if offset is None:
+        return ()
+    return tuple(as_integer(first, say.offset_must_be_integer) for first in as_tuple(offset))
+
+
 class Placeable:
     """Base class of the arguments of `SNode.place`: a field, or several that are placed
     together."""
@@ -129,6 +145,7 @@ class SNode(AnySNode, metaclass=Public):
         axis: an axis that no level above divides, as ti.k. dimension: the most cells. chunk_size:
         the number of cells that are allocated together; by default all.
         """
+        dimension = as_integer(dimension, say.dimension_field_must_integer_got)
         if chunk_size is None:
             chunk_size = dimension
         elif not isinstance(chunk_size, int) or chunk_size <= 0:
@@ -170,10 +187,7 @@ class SNode(AnySNode, metaclass=Public):
             raise say.axes_and_dimensions_different_number(axes=len(axes), extents=len(dimensions))
         levels = []
         for position, (axis, extent) in enumerate(zip(axes, dimensions)):
-            try:
-                extent = extent.__index__()
-            except AttributeError:
-                raise say.dimension_field_must_integer_got(extent=extent) from None
+            extent = as_integer(extent, say.dimension_field_must_integer_got)
             if extent <= 0:
                 raise say.every_dimension_taichi_field_should_positive(
                     extent=extent, position=position
@@ -215,7 +229,7 @@ class SNode(AnySNode, metaclass=Public):
         argument that is not a field.
         """
         self._builder._check_open()
-        offset = () if offset is None else as_tuple(offset)
+        offset = as_offset(offset)
         for arg in args:
             if isinstance(arg, (list, tuple)):
                 self.place(*arg, offset=offset)
@@ -233,7 +247,7 @@ class SNode(AnySNode, metaclass=Public):
             raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
         self._check_quantised(field, component)
         node = SNode(self._builder, KINDS["place"], (), self)
-        node._offset = tuple(int(o) for o in offset)
+        node._offset = tuple(offset)
         field._placed(component, node)
 
     def _check_quantised(self, field, component):
@@ -763,7 +777,9 @@ def tree_sizes():
 
 def _axis_list(axes):
     axes = axes if isinstance(axes, (list, tuple)) else [axes]
-    numbers = [a.value if isinstance(a, Axis) else int(a) for a in axes]
+    numbers = [
+        a.value if isinstance(a, Axis) else as_integer(a, say.axis_of_other_type) for a in axes
+    ]
     for number in numbers:
         if not 0 <= number < _native.MAX_AXES:
             raise say.there_are_axes_got_axis(limit=_native.MAX_AXES, number=number)

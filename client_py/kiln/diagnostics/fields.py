@@ -22,6 +22,10 @@ ROWS = {
         "axes and dimensions of different number ({axes} != {extents})",
     ),
     "axes_one_level_must_different": (TaichiRuntimeError, "axes of one level must be different"),
+    "axis_of_other_type": (
+        TypeError,
+        "an axis is given as ti.i, ti.j, …, or by its number, got {value!r}",
+    ),
     "axes_order_must_different": (TaichiSyntaxError, "The axes in order must be different"),
     "axis_too_long": (
         TaichiRuntimeError,
@@ -78,7 +82,7 @@ ROWS = {
     ),
     "dimension_field_must_integer_got": (
         TypeError,
-        "a dimension of a field must be an integer, got {extent!r}",
+        "a dimension of a field must be an integer, got {value!r}",
     ),
     "dimensionality_shape_and_offset_must_same": (
         TaichiSyntaxError,
@@ -195,6 +199,10 @@ ROWS = {
         "{extents} is not a valid shape for ndarray",
     ),
     "nothing_can_added_below_place": (TaichiRuntimeError, "nothing can be added below a place"),
+    "offset_must_be_integer": (
+        TypeError,
+        "the offset of a field along an axis must be an integer, got {value!r}",
+    ),
     "only_in_kernels": (TaichiRuntimeError, "ti.{name} can only be called inside a kernel"),
     "operation_on_snode": (
         TaichiRuntimeError,
@@ -223,6 +231,10 @@ ROWS = {
     "fixed_point_computed_in": (
         TaichiRuntimeError,
         "fixed-point numbers compute in f32 or f64, not {compute}",
+    ),
+    "fixed_point_option_is_no_number": (
+        TaichiTypeError,
+        "{name} of fixed-point numbers must be a number, not {value!r}",
     ),
     "floats_of_few_bits_computed_in": (
         TaichiRuntimeError,

@@ -43,7 +43,11 @@ ROWS = {
         ValueError,
         "check_overflow={value!r}: one of 'print', 'error', 'off' expected",
     ),
-    "option_is_no_integer": (TypeError, "{name}={value!r}: an integer expected"),
+    "option_of_other_type": (TypeError, "{name}={value!r}: {expected} expected"),
+    "no_number_of_threads": (
+        ValueError,
+        "cpu_max_num_threads={value}: a number of threads expected, or 0 for one per core",
+    ),
     "unknown_lanes": (ValueError, "lanes={value!r}: one of 'auto', 'off', 'on' expected"),
     "no_number_of_gigabytes": (
         ValueError,

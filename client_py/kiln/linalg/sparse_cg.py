@@ -3,7 +3,7 @@
 from ..data.ndarray import ScalarNdarray
 from ..errors import TaichiRuntimeError
 from ._on_device import conjugate_gradients, rows_of, works_on
-from .sparse_matrix import as_vector
+from .sparse_matrix import SparseMatrix, as_vector
 
 
 class SparseCG:
@@ -32,6 +32,8 @@ class SparseCG:
     """
 
     def __init__(self, A, b, x0=None, max_iter=50, atol=1e-6):
+        if not isinstance(A, SparseMatrix):
+            raise TypeError(f"SparseCG needs a SparseMatrix, not {type(A).__name__}")
         if A.n != A.m:
             raise TaichiRuntimeError(f"SparseCG needs a square matrix, not one of shape {A.shape}")
         self.dtype = A.dtype

@@ -242,9 +242,10 @@ class SparseMatrixBuilder(_native.FieldBase):
         self.dtype = float_dtype(dtype, "a sparse matrix builder")
         _check_format(storage_format)
         self.num_rows, self.num_cols = extents(num_rows, num_cols)
-        if not 0 <= max_num_triplets <= _CAPACITY:
+        is_number = hasattr(max_num_triplets, "__float__")
+        if not is_number or not 0 <= max_num_triplets <= _CAPACITY:
             raise TaichiRuntimeError(
-                f"max_num_triplets is 0 to {_CAPACITY}, not {max_num_triplets}"
+                f"max_num_triplets is 0 to {_CAPACITY}, not {max_num_triplets!r}"
             )
         self._capacity = int(max_num_triplets)
         self._made_at = _caller()

@@ -107,6 +107,9 @@ def fixed(bits, signed=True, max_value=1.0, compute=None, scale=None):
     if compute not in (scalar.f32, scalar.f64):
         raise say.fixed_point_computed_in(compute=compute)
     bits = _bits("bits", bits, _native.MAX_FIXED_BITS)
+    for name, value in (("max_value", max_value), ("scale", scale)):
+        if value is not None and not hasattr(value, "__float__"):
+            raise say.fixed_point_option_is_no_number(name=name, value=value)
     if scale is None:
         scale = max_value / 2 ** (bits - 1 if signed else bits)
     scale = type(0.0)(scale)
