@@ -402,9 +402,7 @@ transformed = 0  # instances that the front end made
 def session():
     """The session that compiles; connects to nothing before the first compilation."""
     key = (
-        os.environ.get("KILN_HOME", ""),
-        os.environ.get("KILN_SERVER", ""),
-        os.environ.get("KILN_BIN", ""),
+        *variables("KILN_HOME", "KILN_SERVER", "KILN_BIN"),
         # Cached entries lack the stages that print_ir shows and the counters of KILN_STAT.
         bool(cfg.offline_cache and not cfg.print_ir and not stat.wanted),
     )
@@ -415,6 +413,22 @@ def session():
         if os.environ.get("KILN_REQUIRE_HIT", "") not in ("", "0"):
             provided.enforce_hits()
     return found
+
+
+def variables(*names):
+    """The values of environment variables, "" for those that are not set. Raises ValueError for one
+    that is not UTF-8, which messages between processes cannot hold; for KILN_HOME also if the home
+    follows from such a HOME."""
+    values = [os.environ.get(name, "") for name in names]
+    for name, value in zip(names, values):
+        if name == "KILN_HOME" and not value:
+            name, value = "HOME", os.environ.get("HOME", "")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            hint = ": set KILN_HOME to a directory" if name == "HOME" else ""
+            raise say.variable_is_not_utf8(name=name, value=ascii(value), hint=hint) from None
+    return values
 
 
 def session_stats():

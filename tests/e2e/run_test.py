@@ -158,3 +158,17 @@ def test_the_first_example(kiln, tmp_path):
     assert "frames/s" in done.stderr.splitlines()[-1]
     again = kiln("run", "-v", example, 4, picture)
     assert "misses 0" in again.stderr and "compiled" not in again.stderr
+
+
+def test_a_home_whose_name_is_not_utf8_is_an_error(kiln, tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text(PROGRAM)
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for command in (["run", program], ["cache", "list"], ["stop"]):
+        done = kiln(*command, check=False, env={"KILN_HOME": name})
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr == f"kiln: KILN_HOME={ascii(name)}: expected a name in UTF-8\n"
+    code = "import kiln, os; kiln.init(); os.environ.update(KILN_HOME='', HOME='\\udcff')\n"
+    code += "try:\n    kiln.runtime.session()\nexcept ValueError as error:\n    print(error)\n"
+    said = kiln("python", "-c", code).stdout
+    assert "HOME='\\udcff': expected a name in UTF-8: set KILN_HOME to a directory\n" in said

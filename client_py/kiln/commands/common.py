@@ -5,10 +5,10 @@ import sys
 
 
 def home():
-    """The directory for all of Kiln's files: $KILN_HOME, by default ~/.cache/kiln."""
-    return os.path.abspath(
-        os.environ.get("KILN_HOME") or os.path.join(os.path.expanduser("~"), ".cache", "kiln")
-    )
+    """The directory for all of Kiln's files: $KILN_HOME, by default ~/.cache/kiln. Ends the command
+    if its name is not UTF-8."""
+    (given,) = _variables("KILN_HOME")
+    return os.path.abspath(given or os.path.join(os.path.expanduser("~"), ".cache", "kiln"))
 
 
 def session():
@@ -16,9 +16,17 @@ def session():
     from .. import _native
 
     try:
-        return _native.Session(
-            home(), os.environ.get("KILN_SERVER", ""), os.environ.get("KILN_BIN", ""), True
-        )
+        return _native.Session(home(), *_variables("KILN_SERVER", "KILN_BIN"), True)
+    except ValueError as error:
+        failure(error)
+        raise SystemExit(2) from None
+
+
+def _variables(*names):
+    from .. import runtime
+
+    try:
+        return runtime.variables(*names)
     except ValueError as error:
         failure(error)
         raise SystemExit(2) from None
