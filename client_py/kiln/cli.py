@@ -118,6 +118,27 @@ def version():
     return f"{own}, language {language.replace(', ', '.')}"
 
 
+def _help_of(names):
+    """`kiln help COMMAND`."""
+    if len(names) > 1:
+        print(f"kiln: surplus argument '{names[1]}' of help", file=sys.stderr)
+        return 2
+    if names[0] not in COMMANDS:
+        return _unknown(names[0], [])
+    print(usage(names[0]))
+    return 0
+
+
+def _unknown(name, near):
+    """Says that there is no such command. near: what the user may have meant, if known."""
+    import difflib
+
+    near = near or difflib.get_close_matches(name, [*COMMANDS, "help", "--version", "--help"], 1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    print(f"kiln: no command '{name}'.{hint} `kiln help` lists all", file=sys.stderr)
+    return 2
+
+
 def _text_between(start, end, path):
     with open(path, encoding="utf-8") as file:
         return file.read().partition(start)[2].partition(end)[0]
@@ -127,6 +148,11 @@ def main(argv=None):
     """Runs a command line; returns the exit status."""
     argv = sys.argv[1:] if argv is None else list(argv)
     name = argv[0] if argv else "help"
+    if name == "help" and argv[1:]:
+        return _help_of(argv[1:])
+    if name in ("-h", "--help", "--version", "-V") and argv[1:]:
+        print(f"kiln: surplus argument '{argv[1]}' of {name}", file=sys.stderr)
+        return 2
     if name in ("help", "-h", "--help"):
         print(usage())
         print("\nkiln COMMAND --help shows the help of one command; kiln --version the version.")
@@ -138,14 +164,7 @@ def main(argv=None):
         print(f"kiln {version()}")
         return 0
     if name not in COMMANDS:
-        import difflib
-
-        near = difflib.get_close_matches(name, [*COMMANDS, "help", "--version", "--help"], 1)
-        if os.path.isfile(name):
-            near = [f"run {name}"]
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        print(f"kiln: no command '{name}'.{hint} `kiln help` lists all", file=sys.stderr)
-        return 2
+        return _unknown(name, [f"run {name}"] if os.path.isfile(name) else [])
     if name == "build":  # ./kiln runs `build` itself and passes on only `build` with arguments
         if argv[1:] in (["-h"], ["--help"]):
             print(usage(name))

@@ -58,6 +58,14 @@ def test_commands_and_their_absence(kiln):
         done = kiln(wrong, check=False, cwd=kiln.root)
         said = f"kiln: no command '{wrong}'.{meant} `kiln help` lists all\n"
         assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert kiln("help", "stop").stdout == kiln("stop", "--help").stdout
+    for wrong, said in (
+        (["help", "stopp"], "no command 'stopp'. Did you mean 'stop'? `kiln help` lists all"),
+        (["help", "stop", "it"], "surplus argument 'it' of help"),
+        (["--version", "all"], "surplus argument 'all' of --version"),
+    ):
+        done = kiln(*wrong, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"kiln: {said}\n")
     done = kiln("run", "missing.py", check=False)
     assert done.returncode == 2 and done.stderr == "kiln: missing.py: No such file or directory\n"
 
