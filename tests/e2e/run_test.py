@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 PROGRAM = """
@@ -77,14 +78,20 @@ def test_exit_status_and_errors_are_the_programs(kiln, tmp_path):
 
 def test_streams_may_be_closed(kiln, tmp_path):
     program = tmp_path / "p.py"
-    program.write_text(PROGRAM + "open(sys.argv[1], 'w').write(str(x[3]))\n")
-    for number, redirections in enumerate((">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")):
+    program.write_text(
+        PROGRAM
+        + "import os\nfiles = [os.readlink(f'/proc/self/fd/{n}') for n in range(3)]\n"
+        + "open(sys.argv[1], 'w').write(str(x[3]) + str(any('socket' in f for f in files)))\n"
+    )
+    for number, redirections in enumerate(("<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")):
         written = tmp_path / str(number)
-        # Not ./kiln: bash would open its script as one of the closed streams.
-        run = [sys.executable, "-m", "kiln.cli", "run", program, written]
-        done = kiln("-c", f'exec "$@" {redirections}', "sh", *run, command="sh")
-        assert written.read_text() == "6.0", redirections
-        assert "Traceback" not in done.stderr
+        for run in ([sys.executable, "-m", "kiln.cli"], [kiln.root / "kiln"]):
+            run += ["run", program, written]
+            shell = ["-c", f'exec "$@" {redirections}', "sh"]
+            done = kiln(*shell, *run, command="sh", stdin=subprocess.DEVNULL)
+            assert written.read_text() == "6.0False", redirections
+            assert "Traceback" not in done.stderr
+            written.unlink()
 
 
 def test_names_of_files_need_not_be_utf8(kiln, tmp_path):

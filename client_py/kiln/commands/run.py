@@ -20,6 +20,7 @@ _SHORT = {"-m": "--module", "-q": "--quiet", "-v": "--verbose"}
 
 
 def main(argv):
+    _reserve_streams()
     options, argv = parse(argv, _OPTIONS, _SHORT, stop=True, last=("--module",))
     target(options["cpu"]) if options["cpu"] else default_target()
     if options["report"]:
@@ -63,6 +64,14 @@ def main(argv):
                 progress.summary()
             status = watch.end(status)
     return status
+
+
+def _reserve_streams():
+    """Opens /dev/null in place of standard streams that are closed. A file or socket opened later
+    would take their place, and get what libraries write to them."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
 
 
 def _set_environment(options):
