@@ -140,6 +140,18 @@ def test_a_class_of_tensors_whose_detach_copies(ti, torch):
     assert torch.Tensor.detach(loss).numpy().tolist() == [0]
 
 
+def test_tensors_of_booleans(ti, torch):
+    @ti.kernel
+    def flip(a: ti.types.ndarray()):
+        for i in a:
+            a[i] = not a[i]
+
+    tensor = torch.from_numpy(np.array([True, False, True]))
+    for wanted in ([False, True, False], [True, False, True]):
+        flip(tensor)
+        assert tensor.numpy().tolist() == wanted
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
 def test_tensors_without_elements(ti, torch, shape):
     @ti.kernel

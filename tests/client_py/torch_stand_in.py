@@ -47,6 +47,8 @@ class Tensor:
     def __dlpack__(self, stream=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient")
+        if self.array.dtype == bool:  # as of PyTorch 1.13
+            raise RuntimeError("Bool type is not supported by dlpack")
         return self.array.__dlpack__()
 
     def __dlpack_device__(self):

@@ -233,6 +233,10 @@ def _numpy_view(value, name):
         storage = from_external(value)
     except (BufferError, ValueError) as error:
         raise say.tensor_cannot_be_taken(name=name, reason=error) from None
+    except RuntimeError:  # older versions of PyTorch export no booleans
+        if not hasattr(value, "numpy"):
+            raise
+        return value.numpy()
     if 0 in storage.shape:  # has no address, which NumPy insists on
         return np.empty(storage.shape, _typestr(storage.scalar))
     return np.asarray(_View(storage))
