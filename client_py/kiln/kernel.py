@@ -380,9 +380,14 @@ class Kernel(_native.KernelBase):
     def autodiff_mode(self, mode):
         self._mode = mode.name
 
+    # Libraries ask by these whether something is a kernel.
     @property
     def _primal(self):
         return self
+
+    @property
+    def _adjoint(self):
+        return self.grad
 
     def __repr__(self):
         return f"<ti.kernel {self.__qualname__}>"

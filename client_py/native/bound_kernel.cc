@@ -30,13 +30,21 @@ PyObject* BoundKernelCall(PyObject* self, PyObject* const* args, size_t flagged_
 
 PyTypeObject* kernel_base = nullptr;
 
+// As in Taichi, these attributes of a bound method are kernels that take the object as an argument.
+bool IsOfClass(PyObject* name) {
+  return PyUnicode_CompareWithASCIIString(name, "_primal") == 0 ||
+         PyUnicode_CompareWithASCIIString(name, "_adjoint") == 0;
+}
+
 PyObject* BoundKernelGetAttribute(PyObject* self, PyObject* name) {
   auto* bound = reinterpret_cast<BoundKernelObject*>(self);
   PyObject* own = PyObject_GenericGetAttr(self, name);
   if (own != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return own;
   PyErr_Clear();
   PyObject* found = PyObject_GetAttr(bound->kernel, name);
-  if (found == nullptr || PyObject_TypeCheck(found, kernel_base) == 0) return found;
+  if (found == nullptr || PyObject_TypeCheck(found, kernel_base) == 0 || IsOfClass(name)) {
+    return found;
+  }
   PyObject* derivative = BindKernel(found, bound->object);
   Py_DECREF(found);
   return derivative;

@@ -11,7 +11,7 @@ taichi.lang.any_array taichi.lang._ndarray taichi.types taichi.types.primitive_t
 taichi.types.annotations taichi.types.ndarray_type taichi.types.compound_types taichi.types.quant
 taichi.math taichi.linalg taichi.ad taichi.algorithms taichi.sparse taichi.tools taichi.profiler
 taichi.simt taichi.graph taichi.aot taichi.ui taichi.experimental taichi._lib.core taichi._lib.utils
-taichi._main""".split()
+taichi._main taichi._lib.core.taichi_python taichi._snode.snode_tree""".split()
 
 
 def run(source):
@@ -35,6 +35,35 @@ def test_taichi_is_kiln_and_views_find_its_names():
         "from taichi.tools import imresize\n"
         "assert ti is kiln and p.f32 is ti.f32 and Matrix is ti.Matrix\n"
     )
+
+
+def test_what_libraries_ask_to_know_a_version():
+    """As stannum, which imports modules first."""
+    run(
+        "import kiln.compat; kiln.compat.install()\n"
+        "import taichi as ti\n"
+        "import taichi.lang.field, taichi.lang.impl, taichi.lang.snode, taichi.lang.matrix\n"
+        "assert not hasattr(ti, 'snode') and hasattr(ti, '_snode')\n"
+        "assert not hasattr(ti, 'matrix') and not hasattr(ti, 'struct')\n"
+        "from taichi._lib.core.taichi_python import DataType\n"
+        "assert type(ti.f32) is DataType\n"
+    )
+
+
+def test_what_libraries_ask_to_know_a_kernel(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import kiln.compat; kiln.compat.install()\n"
+        "import taichi as ti\n"
+        "from taichi.lang.kernel_impl import Kernel\n"
+        "@ti.data_oriented\n"
+        "class C:\n"
+        "    @ti.kernel\n"
+        "    def kernel(self): pass\n"
+        "for kernel in (C.kernel, C().kernel):\n"
+        "    assert isinstance(kernel._primal, Kernel) and isinstance(kernel._adjoint, Kernel)\n"
+    )
+    run(f"import runpy; runpy.run_path({str(program)!r})")
 
 
 def test_missing_names_say_so():

@@ -157,7 +157,7 @@ def test_tensors_without_elements(ti, torch, shape):
     @ti.kernel
     def count(a: ti.types.ndarray()) -> ti.i32:
         n = a.shape[0] * 10 + a.shape[1] if ti.static(len(a.shape) == 2) else a.shape[0]
-        for I in ti.grouped(a):
+        for _ in ti.grouped(a):
             n += 1
         return n
 

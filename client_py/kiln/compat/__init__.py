@@ -15,46 +15,51 @@ _ROOT = os.path.dirname(os.path.dirname(_HERE))  # the folder of the package `ki
 
 # taichi.<name> -> the Kiln modules that define its names; `kiln` itself is always the last of them.
 _VIEWS = {
-    "_lib": ("lang",),
-    "_lib.core": ("lang.core",),
+    "_lib": ("compat.lang",),
+    "_lib.core": ("compat.lang.core",),
+    "_lib.core.taichi_python": ("compat.lang.core",),
     "_lib.utils": (),
-    "_logging": ("misc",),
+    "_logging": ("compat.misc",),
     "_main": ("cli",),
-    "_snode": ("snode",),
-    "_snode.fields_builder": ("snode",),
+    "_snode": ("data.snode",),
+    "_snode.fields_builder": ("data.snode",),
+    "_snode.snode_tree": ("data.snode",),
     "ad": (),
     "ad._ad": ("ad",),
     "aot": (),
     "graph": (),
-    "lang._ndarray": ("ndarray",),
+    "lang._ndarray": ("data.ndarray",),
     "lang._ndrange": ("static",),
     "lang._texture": (),
-    "lang.any_array": ("ndarray",),
-    "lang.argpack": ("argpack", "types"),
+    "lang.any_array": ("data.ndarray",),
+    "lang.argpack": ("values.argpack", "types"),
     "lang.ast": (),
     "lang.common_ops": ("frontend.expr", "ops"),
     "lang.cpu": (),
     "lang.cuda": (),
-    "lang.enums": ("field", "misc", "types"),
+    "lang.enums": ("data.field", "compat.misc", "types"),
     "lang.exception": ("errors",),
-    "lang.expr": ("frontend.expr", "absent"),
-    "lang.field": ("field",),
+    "lang.expr": ("frontend.expr", "compat.absent"),
+    "lang.field": ("data.field",),
     "lang.gpu": (),
-    "lang.impl": ("runtime", "static", "field", "snode", "ndarray", "frontend.expr", "absent"),
+    "lang.impl": (
+        *("runtime", "static", "data.field", "data.snode", "data.ndarray"),
+        *("frontend.expr", "compat.absent"),
+    ),
     "lang.kernel_impl": ("kernel", "func"),
-    "lang.matrix": ("matrix", "types", "field"),
-    "lang.matrix_ops": ("matrix_ops", "decompose"),
+    "lang.matrix": ("values.matrix", "types", "data.field"),
+    "lang.matrix_ops": ("values.matrix_ops", "values.decompose"),
     "lang.mesh": (),
-    "lang.misc": ("runtime", "static", "snode", "misc"),
+    "lang.misc": ("runtime", "static", "data.snode", "compat.misc"),
     "lang.ops": ("ops",),
     "lang.runtime_ops": ("runtime",),
-    "lang.simt": ("simt",),
-    "lang.simt.block": ("simt.block",),
-    "lang.simt.grid": ("simt.grid",),
-    "lang.simt.subgroup": ("simt.subgroup",),
-    "lang.simt.warp": ("simt.warp",),
-    "lang.snode": ("snode",),
-    "lang.struct": ("struct", "types"),
+    "lang.simt": ("compat.simt",),
+    "lang.simt.block": ("compat.simt.block",),
+    "lang.simt.grid": ("compat.simt.grid",),
+    "lang.simt.subgroup": ("compat.simt.subgroup",),
+    "lang.simt.warp": ("compat.simt.warp",),
+    "lang.snode": ("data.snode",),
+    "lang.struct": ("values.struct", "types"),
     "math": (),
     "math.mathimpl": ("math",),
     "sparse": (),
@@ -62,17 +67,17 @@ _VIEWS = {
     "types.compound_types": ("types",),
     "types.ndarray_type": ("types",),
     "types.primitive_types": ("types",),
-    "types.texture_type": ("absent",),
+    "types.texture_type": ("compat.absent",),
     "types.utils": ("types",),
-    "ui.camera": ("ui",),
-    "ui.canvas": ("ui",),
-    "ui.constants": ("ui",),
+    "ui.camera": ("compat.ui",),
+    "ui.canvas": ("compat.ui",),
+    "ui.constants": ("compat.ui",),
     "ui.gui": ("gui",),
-    "ui.imgui": ("ui",),
-    "ui.scene": ("ui",),
-    "ui.ui": ("ui",),
-    "ui.utils": ("ui",),
-    "ui.window": ("ui",),
+    "ui.imgui": ("compat.ui",),
+    "ui.scene": ("compat.ui",),
+    "ui.ui": ("compat.ui",),
+    "ui.utils": ("compat.ui",),
+    "ui.window": ("compat.ui",),
 }
 
 
@@ -86,9 +91,9 @@ def install():
             "taichi is imported already: call kiln.compat.install() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
-    # Programs use `ti._lib.core` and `ti._logging` without importing them.
-    sys.modules[_KILN]._lib = _View("taichi._lib")
-    sys.modules[_KILN]._logging = _View("taichi._logging")
+    # Programs use these without importing them: `ti._lib.core`.
+    for name in ("_lib", "_logging", "_snode"):
+        setattr(sys.modules[_KILN], name, _View(f"taichi.{name}"))
 
 
 def install_for_children():

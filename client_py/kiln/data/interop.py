@@ -182,8 +182,8 @@ def _check_tensor(value, name):
 
 
 def detached(tensor):
-    """A tensor of PyTorch without its gradient, over the same memory. It is PyTorch's own method
-    that is called: a class derived from Tensor may have one that copies, as that of Genesis does."""
+    """A tensor of PyTorch without its gradient, over the same memory. This calls PyTorch's own
+    method: that of a class derived from Tensor may copy, as that of Genesis does."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(tensor, torch.Tensor):
         return torch.Tensor.detach(tensor)

@@ -2,6 +2,7 @@
 
 from ... import runtime, stat
 from ...types import is_integral, is_real, is_signed
+from ...types.scalar import DType as DataType
 
 GGUI_AVAILABLE = False
 print_stat = stat.print_stat
@@ -63,4 +64,4 @@ def __getattr__(name):
     raise AttributeError(f"'taichi._lib.core.{name}' is not supported by Kiln")
 
 
-__all__ = ["GGUI_AVAILABLE", "is_integral", "is_real", "is_signed"]
+__all__ = ["DataType", "GGUI_AVAILABLE", "is_integral", "is_real", "is_signed"]
