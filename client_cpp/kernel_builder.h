@@ -61,6 +61,8 @@ class KernelBuilder {
   TypeId ScalarType(Scalar s) { return types_.GetScalar(s); }
   TypeId TypeOf(NodeNumber node) const;  // value type; for addresses, of the addressed value
   bool IsAddress(NodeNumber node) const;
+  // The nodes so far of the function whose body is open.
+  int NumNodes() const { return current_.message->nodes_size(); }
 
   // --- Parameters, results -------------------------------------------------
   // Of the kernel, also while a function is open.

@@ -130,6 +130,7 @@ void BindTypesAndParameters(py::class_<KernelBuilder>& c) {
   c.def("type_name", [](KernelBuilder& b, TypeId t) { return b.types().Name(t); });
   c.def("type_of", &KernelBuilder::TypeOf);
   c.def("is_address", &KernelBuilder::IsAddress);
+  c.def("num_nodes", &KernelBuilder::NumNodes);
   c.def("add_value_param", &KernelBuilder::AddValueParam);
   c.def(
       "add_storage_param",

@@ -324,6 +324,9 @@ def python_attribute(t, base, attr):
         return field_filler(base)
     if base.__class__ is PackArgument:
         return base.member(attr)
+    trace = t.ctx.trace
+    is_property = trace is not None and trace.is_property(base, attr)
+    before = t.ctx.builder.num_nodes() if is_property else 0
     try:
         value = getattr(base, attr)
     except AttributeError as error:
@@ -332,8 +335,9 @@ def python_attribute(t, base, attr):
         if not hint:
             raise
         raise say.no_such_attribute(reason=error, hint=hint) from error
-    trace = t.ctx.trace
-    if trace is not None:
+    if is_property:
+        trace.property(base, attr, value, adds_code=t.ctx.builder.num_nodes() > before)
+    elif trace is not None:
         trace.attribute(base, attr, value, t.source)
     return value
 

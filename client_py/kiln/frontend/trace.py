@@ -17,12 +17,13 @@ from ..func import BoundFunc
 from ..own_files import is_own
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
-from ..warm.reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER, SOURCE
+from ..warm.reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER, PROPERTY, SOURCE
 
 # Self-contained values: reading from them depends on nothing else.
 _VALUES = frozenset(
     (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, range, slice)
 )
+_SCALARS = frozenset((bool, int, float, complex, str, bytes))
 _PURE_C_MODULES = frozenset(("math", "cmath", "_operator"))
 _PURE_BUILTINS = frozenset(
     "abs all any ascii bin bool chr complex dict divmod enumerate float format frozenset getattr "
@@ -49,6 +50,7 @@ class Trace:
         self.events = []
         self.refused = None
         self._seen = set()
+        self._of_properties = {}  # (object number, property) -> its value
         if originals.replaced():
             self.refuse("functions of Kiln's own that the program replaced")
         describe.add_imported_types()
@@ -107,6 +109,26 @@ class Trace:
             self.refuse(why)
         else:
             self._note(ATTRIBUTE, number, ident, value)
+
+    def is_property(self, base, ident):
+        """Whether `property` and not `attribute` has to record base.ident."""
+        return (
+            not self.refused
+            and self.describe.number(base) is not None
+            and reads.is_property(base, ident)
+        )
+
+    def property(self, base, ident, value, adds_code):
+        """Records what a property of the program has returned. Later processes call it again, once
+        and outside of the kernel. adds_code: it added to the kernel, which that call would not."""
+        key = self.describe.number(base), ident
+        if adds_code:
+            self.refuse(f"the code that the property '{ident}' adds")
+        elif key not in self._of_properties:
+            self._of_properties[key] = value
+            self._note(PROPERTY, *key, value)
+        elif not _is_equal(self._of_properties[key], value):
+            self.refuse(f"'{ident}' changes")
 
     def size(self, field, shape):
         """Records that the kernel, or a function that it calls, reads the shape of a field."""
@@ -286,6 +308,17 @@ def _is_named(kind):
 
 def _is_numpy_scalar(kind):
     return kind.__module__ == "numpy" and any(c.__name__ == "generic" for c in kind.__mro__)
+
+
+def _is_equal(one, other):
+    """Whether two values are the same object, or numbers or texts that cannot be told apart."""
+    if one is other:
+        return True
+    if one.__class__ is not other.__class__:
+        return False
+    if one.__class__ is tuple:
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    return one.__class__ in _SCALARS and repr(one) == repr(other)
 
 
 def _same(found, value):

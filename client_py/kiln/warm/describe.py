@@ -296,7 +296,9 @@ def is_plain(kind, base=object):
             return False
         for name in one.__dict__:
             if name[:2] == "__" and name not in _HARMLESS and name[-2:] == "__":
-                if base is object or name not in _NAMEDTUPLE:
+                # Names such as __my__repr__ are the program's own: Python has none with another
+                # "__" in it.
+                if (base is object or name not in _NAMEDTUPLE) and "__" not in name[2:-2]:
                     return False
     return False
 

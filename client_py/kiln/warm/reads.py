@@ -1,8 +1,9 @@
 """Reads names and attributes without running a program's code.
 
-Each read returns the same result as Python's own, or refuses. It refuses if a property,
-`__getattr__` or another descriptor of the program would run, because its result may depend on
-anything.
+Each read returns the same result as Python's own, or refuses. It refuses if `__getattr__` or a
+descriptor of the program would run. Properties are an exception, with functions of their own: the
+front end calls them, and so does a check of a record. Their results alone count, which may depend
+on anything.
 """
 
 import builtins
@@ -20,7 +21,7 @@ from ..settings import Config
 from .describe import MISSING, PACKAGE, Field, Refused, is_plain
 
 # Kinds of reads; records contain these numbers.
-SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF = range(5)
+SOURCE, PARAMETER, NAME, ATTRIBUTE, INSTANCE_OF, PROPERTY = range(6)
 
 # Attributes of Kiln's objects that kernels read and that descriptions do not cover.
 _FIELD = frozenset("shape dtype n m ndim element_shape grad dual _marks snode".split())
@@ -63,6 +64,19 @@ def attribute(base, ident):
     if not is_plain(kind):
         raise Refused(f"an object of type {kind.__qualname__}")
     return _of_object(base, kind, ident)
+
+
+def is_property(base, ident):
+    """Whether `base.ident` calls a property of the program's class."""
+    kind = base.__class__
+    return _in_classes(kind, ident).__class__ is property and is_plain(kind)
+
+
+def of_property(base, ident):
+    """`base.ident`, which calls a property of the program."""
+    if not is_property(base, ident):
+        raise Refused(f"'{ident}', which is no property any more")
+    return getattr(base, ident)
 
 
 def _of_module(module, ident):

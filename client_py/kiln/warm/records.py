@@ -19,7 +19,7 @@ from ..arguments import ArrayGradient, has_grad
 from ..data.field import overlapping
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
-from .reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER
+from .reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER, PROPERTY
 
 _MAGIC = b"kiln warm records 4\n"
 _MANY = 64  # records in one file: the kernel's instances, current and earlier
@@ -122,6 +122,8 @@ def _check(record, source, args, specs):
         for kind, number, argument, wanted in record["reads"]:
             if kind == ATTRIBUTE:
                 value = reads.attribute(objects[number], argument)
+            elif kind == PROPERTY:
+                value = reads.of_property(objects[number], argument)
             elif kind == NAME:
                 value = reads.name(objects[number].fn, argument)
             elif kind == PARAMETER:
