@@ -208,6 +208,8 @@ bool Connections::Exchange(Connection* connection, bool* used) {
   if (status.ok() && IsJob(request->type)) status = caller->account->TakeRun(&hold);
   Reply reply =
       status.ok() ? handler_->Handle(*request, caller) : Handler::Refuse(request->id, status);
+  // Drain cancelled it. Clients ask the next daemon after losing this one, but not after an error.
+  if (reply.type == FrameType::kError && aborting()) return false;
   Quotas::Hold reply_hold;
   const absl::Status fits = TakeReply(connection, reply.body.size(), &reply_hold);
   // The work is lost, but the caller learns why and can retry when its other replies are read.

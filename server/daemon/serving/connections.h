@@ -50,9 +50,9 @@ class Connections {
   };
   Load load() const;
 
-  // Serves the requests that have arrived, up to `patience`, then cancels them. Closes all
-  // connections and waits until no thread uses them. A client cannot send further requests: its
-  // write fails.
+  // Serves the requests that have arrived, up to `patience`, then cancels them without a reply.
+  // Closes all connections and waits until no thread uses them. A client cannot send further
+  // requests: its write fails.
   void Drain(absl::Duration patience);
 
  private:

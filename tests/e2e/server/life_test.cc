@@ -120,6 +120,20 @@ TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
   EXPECT_NE(LogText().find("ended\n"), std::string::npos);
 }
 
+// A client then asks the next daemon.
+TEST_F(LifeTest, ARequestThatOutlastsTheEndLosesItsConnection) {
+  ASSERT_EQ(Start(), 0);
+  const pid_t pid = DaemonPid();
+  const TestClient client = Client();
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const proto::CompileRequest request = RequestFor("sleep 60000", 1);
+  ASSERT_TRUE(WriteFrame(client.fd(), FrameType::kCompile, 1, request, deadline).ok());
+  while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
+  kill(pid, SIGTERM);
+  EXPECT_EQ(ReadFrame(client.fd(), deadline).status().message(), "end of stream");
+  EXPECT_TRUE(AwaitEnd(pid));
+}
+
 TEST_F(LifeTest, RequestsThatArrivedBeforeTheEndAreServed) {
   ASSERT_EQ(Start(), 0);
   const TestClient client = Client();
