@@ -53,9 +53,25 @@ def _in_shell(kiln, line, **options):
     )
 
 
-def test_two_machines_that_share_a_home_have_a_daemon_each(kiln, program):
+def _need_a_mount_namespace():
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
         pytest.skip("no second mount namespace can be made here")
+
+
+def test_entries_that_cannot_be_deleted_are_named(kiln, program):
+    _need_a_mount_namespace()
+    kiln("run", program())
+    kiln("stop")
+    read_only = 'mount --bind "$KILN_HOME" "$KILN_HOME" && mount -o remount,ro,bind "$KILN_HOME"'
+    for command in ("cache clear -y", "cache prune --max-size 0"):
+        done = _in_shell(kiln, f"unshare -m bash -c '{read_only} && $KILN {command}'")
+        assert done.returncode == 1 and done.stdout == ""
+        assert "Read-only file system" in done.stderr and ".so" in done.stderr
+    assert kiln("cache", "clear", "-y").stdout.startswith("cleared 1 entries")
+
+
+def test_two_machines_that_share_a_home_have_a_daemon_each(kiln, program):
+    _need_a_mount_namespace()
     kiln("run", program(1))
     # With another /tmp, a process looks like one on another machine.
     start = time.monotonic()

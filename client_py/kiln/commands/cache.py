@@ -194,7 +194,7 @@ def prune(argv):
         if not is_old and (limit is None or total - freed <= limit):
             continue
         if not options["dry_run"]:
-            os.unlink(path)
+            _delete(path)
         count += 1
         freed += info.st_size
     if options["json"]:
@@ -213,7 +213,10 @@ def clear(argv):
         if not confirm(f"Delete everything in {os.path.join(home(), 'cache')}?"):
             return 1
     _check_writable()
+    files = _files()
     cleared = session().clear_cache()
+    for path in files:
+        _delete(path)  # raises the reason why it is still there, as on a read-only file system
     import shutil
 
     # Warm records are useless without their entries.
@@ -340,6 +343,14 @@ def _manifest(path):
         return [unit.key for unit in manifest.read(path).units]
     except manifest.BadManifest as error:
         raise ValueError(error) from None
+
+
+def _delete(path):
+    """Deletes an entry, which the daemon may have deleted meanwhile."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def _check_writable():
