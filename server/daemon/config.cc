@@ -54,14 +54,6 @@ constexpr Bound kBounds[] = {
     {"workers.max_queue", 1 << 20},
 };
 
-bool IsHostAndPort(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  uint32_t port;
-  // Port 0 is allowed: the system chooses one.
-  return colon != absl::string_view::npos && colon > 0 &&
-         absl::SimpleAtoi(address.substr(colon + 1), &port) && port < 65536;
-}
-
 bool IsPath(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
          (field.name() == "file" || absl::EndsWith(field.name(), "_file"));
@@ -230,6 +222,13 @@ absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::st
   }
   RETURN_IF_ERROR(Checker(path).Check(&config, &tree, ""));
   return config;
+}
+
+bool IsHostAndPort(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  uint32_t port;
+  return colon != absl::string_view::npos && colon > 0 &&
+         absl::SimpleAtoi(address.substr(colon + 1), &port) && port < 65536;
 }
 
 bool IsLoopback(absl::string_view address) {

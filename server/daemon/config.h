@@ -19,6 +19,9 @@ absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
 // The same for `text`, as if it came from `path`.
 absl::StatusOr<proto::Config> ParseConfig(const std::string& text, const std::string& path);
 
+// Whether `address` is HOST:PORT. Port 0 is one: the system chooses it.
+bool IsHostAndPort(absl::string_view address);
+
 // Whether HOST:PORT is reachable from this machine alone. False for all names but "localhost".
 bool IsLoopback(absl::string_view address);
 

@@ -117,13 +117,13 @@ const FlagRow kFlags[] = {
      "configuration)",
      [](absl::string_view text, Flags* f) {
        f->config.mutable_service()->set_listen(std::string(text));
-       return true;
+       return IsHostAndPort(text);
      }},
     {"--web", "HOST:PORT",
      "serve metrics, health and, on loopback addresses, the dashboard over HTTP there",
      [](absl::string_view text, Flags* f) {
        f->config.mutable_web()->set_listen(std::string(text));
-       return true;
+       return IsHostAndPort(text);
      }},
     {"--idle-exit", "SECONDS",
      "exit after this time without a request (1800, or 0 if it listens for other machines; 0: "

@@ -103,6 +103,14 @@ TEST_F(LifeTest, ReplacesAFileInPlaceOfTheSocket) {
   EXPECT_TRUE(Client().Compile("x", 1).ok());
 }
 
+TEST_F(LifeTest, RefusesAddressesWithoutAPort) {
+  for (const std::string flag : {"--listen", "--web"}) {
+    for (const std::string address : {"127.0.0.1:99999", "127.0.0.1", ":4711", "127.0.0.1:http"}) {
+      EXPECT_EQ(Start({flag + "=" + address}), 2) << flag << " " << address;
+    }
+  }
+}
+
 TEST_F(LifeTest, SigtermLetsRunningRequestsEnd) {
   ASSERT_EQ(Start(), 0);
   const pid_t pid = DaemonPid();
