@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -138,6 +139,11 @@ void Launcher::PutField(ParamId param, const DenseField& field) {
 void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
   Put(Find(param, ArgumentSlot::Kind::kBase, 0), reinterpret_cast<uint64_t>(data));
   for (uint32_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] > std::numeric_limits<int32_t>::max()) {
+      error_.Update(absl::InvalidArgumentError(
+          absl::StrCat("axis ", i, " of the array for parameter ", param.number(), " has ",
+                       shape[i], " indices, but indices are 32-bit integers")));
+    }
     Put(Find(param, ArgumentSlot::Kind::kExtent, i), shape[i]);
   }
   const IdVector<ParamId, uint64_t>& element_bytes = derivative().element_bytes;

@@ -94,6 +94,19 @@ TEST(LauncherTest, FieldsAreBasesThenExtent) {
   EXPECT_EQ(array, std::vector<int32_t>(10, 1));
 }
 
+TEST(LauncherTest, AxesLongerThanIndicesAreRefused) {
+  KernelInfo info = TestInfo();
+  AddRange(&info, "count_up", 0, 1, "count_up_bounds");
+  info.arguments.push_back({ArgumentSlot::Kind::kBase});
+  info.arguments.push_back({ArgumentSlot::Kind::kExtent});
+  Launcher launch(Load(info));
+  int32_t one = 0;
+  const absl::Status status = launch.Bind(ParamId(0), &one, {uint64_t{1} << 32}).Run();
+  EXPECT_EQ(status, absl::InvalidArgumentError("axis 0 of the array for parameter 0 has 4294967296 "
+                                               "indices, but indices are 32-bit integers"));
+  EXPECT_EQ(one, 0);
+}
+
 TEST(LauncherTest, SlotsHoldTheScalarsBytesOnly) {
   EXPECT_EQ(SlotOf(proto::I8, int64_t{-1}), 0xffu);
   EXPECT_EQ(SlotOf(proto::U1, int64_t{7}), 1u);

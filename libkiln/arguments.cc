@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -210,6 +211,9 @@ kiln_status PackArray(const Wanted& wanted, const kiln_array* given, uint64_t* s
   uint64_t count = 1;
   for (size_t i = 0; i < axes; ++i) {
     if (array.shape[i] < 0) return Refuse(wanted, "the shape " + ShapeText(array));
+    if (array.shape[i] > std::numeric_limits<int32_t>::max()) {
+      return Refuse(wanted, "the shape " + ShapeText(array) + ", but indices are 32-bit integers");
+    }
     count *= static_cast<uint64_t>(array.shape[i]);
     if (i >= wanted.rank &&
         static_cast<uint64_t>(array.shape[i]) != wanted.value.shape[i - wanted.rank]) {

@@ -291,6 +291,11 @@ class Kernel(_native.KernelBase):
             position=position, kernel=self.__name__, name=self._leaves[position].name
         )
 
+    def _long_axis_error(self, position, axis, extent):
+        raise say.array_of_too_many_indices(
+            name=self._leaves[position].name, axis=axis, extent=extent
+        )
+
     def _other_device_error(self, position, number, own):
         """Raises the error for an array on CUDA device `number`; `own`: that of the kernel, or
         -1."""

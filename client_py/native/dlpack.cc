@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -179,12 +180,28 @@ struct Imported {
   bool is_external;
 };
 
+// Throws ValueError for a shape whose indices or bytes kernels cannot count.
+void CheckShape(absl::Span<const int64_t> shape, uint64_t element_bytes) {
+  constexpr int64_t kMostIndices = std::numeric_limits<int32_t>::max();
+  uint64_t bytes = element_bytes;
+  for (size_t a = 0; a < shape.size(); ++a) {
+    if (shape[a] < 0 || shape[a] > kMostIndices) {
+      throw py::value_error("its axis " + std::to_string(a) + " has " + std::to_string(shape[a]) +
+                            " indices, but indices are 32-bit integers");
+    }
+    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(shape[a]), &bytes)) {
+      throw py::value_error("its shape is that of more bytes than there are addresses");
+    }
+  }
+}
+
 // The storage of an array, whose memory the caller gives an owner. Throws ValueError.
 std::shared_ptr<FieldStorage> Import(const Imported& array, bool on_device) {
   const int ndim = static_cast<int>(array.shape.size()) - array.element_axes;
   if (ndim < 0 || array.shape.size() > kMaxIndices) {
     throw py::value_error("the tensor has " + std::to_string(array.shape.size()) + " axes");
   }
+  CheckShape(array.shape, static_cast<uint64_t>(ScalarBytes(array.scalar)));
   auto memory = std::make_shared<Memory>();
   memory->alive = true;
   auto* data = static_cast<uint8_t*>(array.data);

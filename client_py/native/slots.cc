@@ -1,5 +1,7 @@
 #include "client_py/native/slots.h"
 
+#include <limits>
+
 #include "client_py/native/array_view.h"
 #include "client_py/native/scalar_value.h"
 #include "runtime/device.h"
@@ -80,6 +82,14 @@ bool RaiseOtherDevice(PyObject* kernel, int argument, const Device* of, const De
   return false;
 }
 
+// Raises the error for an array whose indices along an axis kernels cannot count.
+bool RaiseLongAxis(PyObject* kernel, int argument, int axis, int64_t extent) {
+  PyObject* done = PyObject_CallMethod(kernel, "_long_axis_error", "iiL", argument, axis,
+                                       static_cast<long long>(extent));
+  Py_XDECREF(done);
+  return false;
+}
+
 // `own`: the kernel's device.
 bool PackSlot(PyObject* kernel, const SlotFill& fill, PyObject* value, const Device* own,
               uint64_t* slots) {
@@ -101,8 +111,10 @@ bool PackSlot(PyObject* kernel, const SlotFill& fill, PyObject* value, const Dev
         return RaiseArgument(kernel, fill.argument, value, Conversion::kWrongType);
       }
       if (fill.kind == SlotFill::kArrayExtent) {
-        slots[fill.slot] = static_cast<uint64_t>(view.extents[fill.count]);
-        return true;
+        const int64_t extent = view.extents[fill.count];
+        slots[fill.slot] = static_cast<uint64_t>(extent);
+        return extent <= std::numeric_limits<int32_t>::max() ||
+               RaiseLongAxis(kernel, fill.argument, fill.count, extent);
       }
       // Ndarrays outlive ti.init, which may have changed the device.
       if (view.device != nullptr && view.device != own) {

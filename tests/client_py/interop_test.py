@@ -68,6 +68,33 @@ def test_tensors_as_arguments_of_modules(ti, tmp_path):
         loaded.add(b, a)
 
 
+def test_axes_that_indices_cannot_count(ti, tmp_path):
+    """A kernel would take the lower 32 bits of the number for the length."""
+
+    @ti.kernel
+    def count(a: ti.types.ndarray(dtype=ti.i8, ndim=1)) -> ti.i32:
+        n = 0
+        for i in a:
+            n += 1
+        return n
+
+    module = ti.aot.Module()
+    module.add_kernel(count)
+    module.export(tmp_path / "m.kiln")
+    loaded = ti.aot.load(tmp_path / "m.kiln", arch=ti.cpu)
+    long = np.zeros(2**32 + 4, np.int8)  # of pages that nothing touches
+    of = rf"{long.size} indices, but indices are 32-bit integers"
+    with pytest.raises(ValueError, match=f"for argument a - axis 0 of the array has {of}"):
+        count(long)
+    with pytest.raises(ValueError, match=f"its axis 0 has {of}"):
+        count(Tensor(long))
+    with pytest.raises(ValueError, match=f"its axis 0 has {of}"):
+        ti.from_dlpack(long)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"\(4294967300\), but indices are 32-bit"):
+        loaded.count(long)
+    assert count(long[:5]) == loaded.count(long[:5]) == 5
+
+
 def test_later_launches_look_at_no_tensor_in_python(ti, monkeypatch):
     @ti.kernel
     def add(a: ti.types.ndarray(dtype=ti.types.vector(2, ti.f32), ndim=1), b: ti.types.ndarray()):

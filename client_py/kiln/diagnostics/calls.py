@@ -228,6 +228,11 @@ ROWS = {
         TaichiSyntaxError,
         "Taichi {kind}s do not support variable positional parameters (i.e., *args)",
     ),
+    "array_of_too_many_indices": (
+        ValueError,
+        "Invalid value for argument {name} - axis {axis} of the array has {extent} indices, but "
+        "indices are 32-bit integers",
+    ),
     "read_only_array_written": (
         ValueError,
         "Argument {position} of kernel '{kernel}': the array for '{name}' is "
