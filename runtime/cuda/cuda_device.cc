@@ -90,8 +90,13 @@ Result<CudaDevice*> CudaDevice::Get(int32_t number) {
 }
 
 Result<CudaDevice*> CudaDevice::Use(int32_t number) {
+  // Before the driver is asked for another device, which would fail with an error of its own.
+  if (const CudaDevice* const known = InUse(); known != nullptr) {
+    if (Result<> usable = known->CheckProcess(); !usable.ok()) return usable.error();
+  }
   Result<CudaDevice*> device = Get(number);
   if (!device.ok()) return device;
+  if (Result<> usable = (*device)->CheckProcess(); !usable.ok()) return usable.error();
   CudaDevice* const before = in_use.exchange(*device);
   // The next launches are on this one.
   if (before != nullptr && before != *device && before->Enter().ok()) before->FreeScratch();
@@ -118,6 +123,7 @@ int32_t CudaDevice::Count() {
 Result<> CudaDevice::IsThere() {
   const Result<const cuda::Driver*>& found = cuda::TheDriver();
   if (!found.ok()) return found.error();
+  if (InUse() != nullptr) return {};  // in a forked child, too, whose calls of the driver fail
   const cuda::Driver& driver = **found;
   int count = 0, version = 0;
   if (Result<> counted = CountDevices(driver, &count); !counted.ok()) return counted;

@@ -117,6 +117,7 @@ for turn in range(20):
     assert on in lines[0]
     assert "are free; needed for field 'large' created at" in lines[0]
     assert lines[1].startswith("TaichiRuntimeError: field 'large' created at ")
+    assert "has no memory: there was an error" in lines[1]
     assert "134217728 bytes" in lines[2] and on in lines[2]
     assert "(128 MiB) for arrays of the host on Kiln" in lines[3] and on in lines[3]
     assert lines[4] == "8.0 56.0"
@@ -331,14 +332,24 @@ if child == 0:
     fault(up, x)
     fault(lambda: x[1])
     fault(ti.sync)
+    y = ti.field(ti.f32, 4)
+    fault(lambda: y[0])
+    fault(lambda: y[0])
+    fault(ti.init, arch=ti.cuda)
+    fault(ti.init, arch=ti.cuda, cuda_device=1)
     sys.stdout.flush()
+    ti.init(arch=ti.cpu)
+    z = ti.field(ti.f32, 4)
+    up(z)
+    assert z[0] == 1
     os._exit(3)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 up(x)
 print(x[0])
 """)
     *faults, last = out.splitlines()
-    assert len(faults) == 3 and last == "2.0", out
+    assert len(faults) == 7 and last == "2.0", out
+    assert "has no memory: there was an error" in faults.pop(4)
     for line in faults:
         assert "this process was forked from one that uses CUDA" in line and "'spawn'" in line
 

@@ -240,7 +240,9 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             builder = place._builder
             if not builder.finalized:
                 raise say.placed_by_fieldsbuilder_that_has_not(title=self._title())
-            if builder._tree is None or not builder._tree.alive:
+            if builder._tree is None:
+                raise say.field_got_no_memory(title=self._title())
+            if not builder._tree.alive:
                 self._stale_error()
         self._check_shapes()
         try:

@@ -123,6 +123,10 @@ ROWS = {
         TaichiRuntimeError,
         "{title} cannot have its places there: {reason}",
     ),
+    "field_got_no_memory": (
+        TaichiRuntimeError,
+        "{title} has no memory: there was an error when it should have got some",
+    ),
     "field_index_out_of_bounds": (
         IndexError,
         "index {index} is out of bounds for axis {axis} of {title}: {first} <= index < "
