@@ -87,6 +87,14 @@ inline bool ReadKey(FieldObject* field, PyObject* key, int64_t* indices) {
   return true;
 }
 
+// False with a Python error for an array of another library that is read-only.
+bool CheckWritable(const FieldObject* field) {
+  if (field->storage->is_writable) return true;
+  PyObject* self = reinterpret_cast<PyObject*>(const_cast<FieldObject*>(field));
+  Py_XDECREF(PyObject_CallMethod(self, "_read_only_error", nullptr));
+  return false;
+}
+
 // The address of an element's first component. Null with a Python error.
 inline uint8_t* ElementAddress(FieldObject* field, const int64_t* indices, CellAccess access) {
   // Most fields are linear: an element then costs a product and a sum for each axis.
@@ -356,6 +364,7 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, HostAccess acces
                     const Copy& copy) {
   auto* field = reinterpret_cast<FieldObject*>(self);
   if (!IsReady(field)) return nullptr;
+  if (access_kind != HostAccess::kRead && !CheckWritable(field)) return nullptr;
   // The buffer protocol also locks the array: it cannot be resized during the copy.
   Py_buffer view;
   if (PyObject_GetBuffer(array, &view, flags | PyBUF_C_CONTIGUOUS) != 0) return nullptr;
@@ -424,7 +433,7 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
     return nullptr;
   }
   auto* other = reinterpret_cast<FieldObject*>(source);
-  if (!IsReady(field) || !IsReady(other)) return nullptr;
+  if (!IsReady(field) || !IsReady(other) || !CheckWritable(field)) return nullptr;
   const FieldStorage &to = *field->storage, &from = *other->storage;
   // Copies need no conversion of values: the same type, and strides on both sides.
   if (to.scattered != nullptr || from.scattered != nullptr || field->scalar != other->scalar ||
@@ -453,7 +462,7 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
 
 PyObject* FieldFill(PyObject* self, PyObject* values) {
   auto* field = reinterpret_cast<FieldObject*>(self);
-  if (!IsReady(field)) return nullptr;
+  if (!IsReady(field) || !CheckWritable(field)) return nullptr;
   const DenseAccess& access = field->storage->access;
   PyObject* items = PySequence_Fast(values, "one value per component expected");
   if (items == nullptr) return nullptr;
@@ -602,7 +611,7 @@ uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int compon
 }
 
 uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access) {
-  if (address == nullptr) return nullptr;
+  if (address == nullptr || (access != CellAccess::kRead && !CheckWritable(field))) return nullptr;
   const HostAccess kind = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
   const absl::Status status = field->mirrored->Touch(address, StoredBytes(field), kind);
   if (status.ok()) return address;

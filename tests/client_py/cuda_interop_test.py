@@ -288,6 +288,88 @@ fault(ti.from_dlpack, on_device)
         assert not line.startswith("no error") and text in line, line
 
 
+def test_arrays_of_malformed_interfaces(run, run_python):
+    out = run(
+        run_python,
+        """
+numbers = np.ones(12, np.int8)
+for changes in (
+    {"shape": ((1 << 32) + 4,)},
+    {"shape": (-1,)},
+    {"shape": (3.0, 4)},
+    {"shape": (3, 4), "strides": (1,)},
+    {"typestr": None},
+    {"data": None},
+    {"stream": -1},
+    {"stream": "7"},
+):
+    fault(double, CudaArray(numbers, **changes))
+    fault(ti.from_dlpack, CudaArray(numbers, **changes))
+long = Tensor(numbers)
+long.shape = (1 << 31,)
+fault(double, long)
+for shape in (0,), (4, 0):
+    double(CudaArray(numbers, shape=shape, data=(0, False)))
+x = ti.ndarray(ti.f32, 3)
+for stream in -2, "7", 1 << 64:
+    fault(lambda: x.__dlpack__(stream=stream))
+""",
+    )
+    texts = [
+        "its axis 0 has 4294967300 indices, but indices are 32-bit integers",
+        "its axis 0 has -1 indices, but indices are 32-bit integers",
+        "its `__cuda_array_interface__` gives (3.0, 4) as 'shape'",
+        "its `__cuda_array_interface__` gives (1,) as 'strides'",
+        "its `__cuda_array_interface__` gives None as 'typestr'",
+        "its `__cuda_array_interface__` gives None as 'data'",
+        "-1 is no stream of CUDA",
+        "'7' is no stream of CUDA",
+        "its axis 0 has 2147483648 indices, but indices are 32-bit integers",
+    ]
+    in_place = "Invalid value for argument a - the tensor cannot be used in place: "
+    wanted = [f"ValueError: {given}{text}" for text in texts for given in (in_place, "")][:-1]
+    streams = ["-2", "'7'", str(1 << 64)]
+    wanted += [f"ValueError: {stream} is no stream of CUDA" for stream in streams]
+    assert out.splitlines() == wanted or pytest.fail(out)
+
+
+def test_ndarrays_over_read_only_arrays(run, run_python):
+    """Neither Python nor another library writes to them."""
+    out = run(
+        run_python,
+        """
+array = CudaArray(np.arange(6, dtype=np.float32).reshape(2, 3))
+array.changes["data"] = (array.address, True)
+x = ti.from_dlpack(array)
+v = ti.from_dlpack(array, dtype=ti.math.vec3)
+y = ti.ndarray(ti.f32, (2, 3))
+copy(x, y)
+assert x[1, 2] == y[1, 2] == v[1][2] == 5 and (x.to_numpy() == array.get()).all()
+y.copy_from(x)
+fault(double, x)
+fault(x.__setitem__, (0, 1), 7)
+fault(v.__setitem__, 0, [7, 7, 7])
+fault(v.__setitem__, 0, ti.Vector([7, 7, 7]))
+fault(v[0].__setitem__, 1, 7)
+fault(x.fill, 7)
+fault(v.fill, 7)
+fault(x.from_numpy, np.ones((2, 3), np.float32))
+fault(x.copy_from, y)
+fault(x.__dlpack__)
+assert x.__cuda_array_interface__["data"] == (array.address, True)
+fault(double, ti.from_dlpack(CudaArray(array.get(), **x.__cuda_array_interface__)))
+assert (array.get().ravel() == np.arange(6)).all()
+""",
+    )
+    lines = out.splitlines()
+    written = "the array for 'a' is read-only, and the kernel writes to it"
+    assert len(lines) == 11 and lines[0].endswith(written) and lines[10] == lines[0], out
+    for line in lines[1:9]:
+        assert line.startswith("ValueError: the ndarray created at "), line
+        assert line.endswith(" is read-only, as the array whose memory it shares"), line
+    assert lines[9].startswith("BufferError: the elements are read-only"), lines[9]
+
+
 def test_streams(run, run_python):
     """Kernels come after the work in the streams of their arrays, and that after them."""
     out = run(

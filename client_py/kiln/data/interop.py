@@ -83,24 +83,49 @@ def from_external(value, element_axes=0, is_external=False):
 
 def _from_cuda_array(value, element_axes, is_external):
     given = value.__cuda_array_interface__
-    shape, typestr = tuple(given["shape"]), given["typestr"]
+    shape, typestr, strides = given["shape"], given["typestr"], given.get("strides")
+    _check_form(given)
     scalar = next((t for t in ti_types.ALL if _cuda_typestr(t) == typestr.replace("=", "<")), None)
     if scalar is None:
         raise say.cuda_array_of_other_type(typestr=typestr)
     if given.get("mask") is not None:
         raise say.cuda_array_with_mask()
-    strides = given.get("strides")
     if strides is not None and 0 not in shape and not _is_c_ordered(shape, strides, scalar):
         raise say.cuda_array_of_other_strides(strides=tuple(strides))
     address, is_read_only = given["data"]
     storage = _native.from_cuda_array(
-        address or 0, scalar.scalar, shape, not is_read_only, value, element_axes, is_external
+        address or 0, scalar.scalar, list(shape), not is_read_only, value, element_axes, is_external
     )
     # An array of another device was refused: its stream is of that device.
     stream = given.get("stream")
     if stream is not None:
         _native.wait_for(stream)
     return storage
+
+
+def _check_form(given):
+    """Refuses what `__cuda_array_interface__` should not give."""
+    shape, strides, data = given["shape"], given.get("strides"), given["data"]
+    for entry, value, is_right in (
+        ("shape", shape, _are_integers(shape)),
+        ("typestr", given["typestr"], isinstance(given["typestr"], str)),
+        ("strides", strides, strides is None or len(strides) == len(shape)),
+        ("data", data, isinstance(data, (tuple, list)) and len(data) == 2),
+    ):
+        if not is_right:
+            raise say.cuda_array_of_other_form(entry=entry, value=value)
+    if given.get("stream") is not None:
+        _check_stream(given["stream"])
+
+
+def _are_integers(values):
+    return isinstance(values, (tuple, list)) and all(hasattr(one, "__index__") for one in values)
+
+
+def _check_stream(stream):
+    is_handle = hasattr(stream, "__index__") and not isinstance(stream, bool)
+    if not is_handle or not 0 <= stream < 1 << 64:
+        raise say.stream_of_no_handle(stream=stream)
 
 
 def _is_c_ordered(shape, strides, of):
@@ -275,13 +300,17 @@ class Exporter:
         stream: on CUDA, the importer's stream, which waits for the kernels before: a handle, 1 or
         None for the default stream, 2 for that of the thread, -1 to wait for nothing. max_version:
         capsules have no version, as importers of all versions accept. Raises BufferError if
-        `dl_device` is another device, or `copy` is true.
+        `dl_device` is another device, `copy` is true, or the elements are read-only.
         """
         if stream == 0:
             raise say.ambiguous_stream()
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise say.elements_only_in_place()
+        if stream is not None and stream != -1:
+            _check_stream(stream)
         storage = self._living_storage()
+        if not storage.is_writable:
+            raise say.read_only_elements_only_by_interface()
         capsule = _native.to_dlpack(storage)
         if stream != -1:
             storage.release_to(stream or _DEFAULT_STREAM)
@@ -314,7 +343,7 @@ class Exporter:
             "version": 3,
             "shape": tuple(storage.shape) + tuple(storage.element_shape),
             "typestr": _cuda_typestr(by_scalar(storage.scalar)),
-            "data": (address, False),
+            "data": (address, not storage.is_writable),
             "strides": strides,
             "stream": _DEFAULT_STREAM,
         }

@@ -83,6 +83,9 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
                 raise out_of_bounds(error)
         raise say.invalid_index_for(key=key, title=self._title())
 
+    def _read_only_error(self):
+        raise say.ndarray_is_read_only(title=self._title())
+
     def _value_error(self, value):
         raise say.type_cannot_element_type(
             value=value, kind=type(value).__name__, dtype=self.dtype, title=self._title()

@@ -20,10 +20,20 @@ ROWS = {
         ValueError,
         "its strides {strides} are not those of C order",
     ),
+    "cuda_array_of_other_form": (
+        ValueError,
+        "its `__cuda_array_interface__` gives {value!r} as '{entry}'",
+    ),
+    "stream_of_no_handle": (ValueError, "{stream!r} is no stream of CUDA"),
     "ambiguous_stream": (ValueError, "stream 0 is ambiguous; the default stream of CUDA is 1"),
     "elements_only_in_place": (
         BufferError,
         "other libraries get the elements in place, on their own device; to_numpy() makes a copy",
+    ),
+    "read_only_elements_only_by_interface": (
+        BufferError,
+        "the elements are read-only, which DLPack's capsules without a version cannot say; use "
+        "__cuda_array_interface__, or a copy",
     ),
     "elements_not_on_cuda": (
         AttributeError,

@@ -174,6 +174,10 @@ ROWS = {
         ValueError,
         "Mismatch shape: {full} expected, but {got} provided",
     ),
+    "ndarray_is_read_only": (
+        ValueError,
+        "{title} is read-only, as the array whose memory it shares",
+    ),
     "ndarray_index_out_of_bounds": (
         IndexError,
         "index {index} is out of bounds for axis {axis} of {title}: 0 <= index < "
