@@ -42,6 +42,8 @@ struct LaunchHooks {
   volatile uint32_t* failed = nullptr;
   // The kernel's name in a device's errors; null, also within: that of the artifact.
   const NamesInErrors* names = nullptr;
+  // The device has all of the launch's work, and the host is about to wait for it.
+  std::function<void()> awaits;
 };
 
 struct LaunchOptions {

@@ -39,7 +39,10 @@ class Buffer {
   virtual Result<> Touch(uint64_t /*offset*/, uint64_t /*bytes*/, HostAccess /*access*/) {
     return {};
   }
-  // Hands what the host has written over to the device, before a launch. Thread-safe.
+  // Waits for the work for which Touch would have to wait, and changes nothing. Thread-safe.
+  virtual Result<> Await() { return {}; }
+  // Hands what the host has written over to the device, before a launch. Thread-safe, but until the
+  // launch has started, no other thread may touch or write: it would keep what the launch changes.
   virtual Result<> HandOver() { return {}; }
 
   // Other libraries use `bytes` of the device's memory from now on, at any time. Each Touch then

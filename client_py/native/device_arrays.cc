@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <vector>
 
 #include "client_py/native/array_view.h"
@@ -34,8 +35,8 @@ void PointToCopies(const BoundInstance& bound, uint64_t* slots) {
 
 absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* args,
                                    uint64_t* slots) {
-  for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
   PointToCopies(bound, slots);
+  std::vector<std::shared_ptr<Memory>> of_arrays;
   for (const SlotFill& fill : bound.fills) {
     if (fill.kind != SlotFill::kArrayBase) continue;
     ArrayView view;
@@ -48,16 +49,20 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
       return absl::InternalError("an array changed during the call");
     }
     if (IsField(array)) {
-      const Memory& memory = *reinterpret_cast<FieldObject*>(array)->storage->memory;
-      if (memory.is_mirrored()) {
-        RETURN_IF_ERROR(memory.HandOver());
+      const auto& memory = reinterpret_cast<FieldObject*>(array)->storage->memory;
+      if (memory->is_mirrored()) {
+        of_arrays.push_back(memory);
         continue;
       }
     }
     arrays_.Add(static_cast<uint8_t*>(view.data), BytesOf(view), slots + fill.slot,
                 fill.needs_writable);
   }
-  return ToStatus(arrays_.CopyIn());
+  RETURN_IF_ERROR(ToStatus(arrays_.CopyIn()));
+  // Last: Python code, such as a property `grad`, lets other threads run.
+  for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
+  for (const auto& memory : of_arrays) RETURN_IF_ERROR(memory->HandOver());
+  return absl::OkStatus();
 }
 
 }  // namespace kiln

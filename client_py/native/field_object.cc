@@ -114,8 +114,7 @@ PyObject* RaiseDevice(const absl::Status& status) {
   return nullptr;
 }
 
-// Lets other threads run Python, except where they might use the same shared memory
-// (Memory::Share).
+// Lets other threads run Python.
 class OtherThreads {
  public:
   explicit OtherThreads(bool run) : state_(run ? PyEval_SaveThread() : nullptr) {}
@@ -344,6 +343,27 @@ PyObject* FieldBind(PyObject* self, PyObject* storage) {
   Py_RETURN_NONE;
 }
 
+bool HasOtherThreads() {
+  PyThreadState* const first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  return first != nullptr && PyThreadState_Next(first) != nullptr;
+}
+
+// Whether other threads may run Python while all elements are copied. Not where the copy writes to
+// a mirror, which a launch of theirs would hand over half written, or fetches pages as it goes.
+bool MayRunBeside(const FieldStorage& storage, HostAccess access) {
+  const Memory& memory = *storage.memory;
+  return !memory.is_mirrored() ||
+         (access == HostAccess::kRead && storage.scattered == nullptr && !memory.is_shared());
+}
+
+// Before Prepare: waits for the device, and lets other threads run meanwhile.
+absl::Status Await(const FieldStorage& storage, HostAccess access) {
+  const bool fetches = access != HostAccess::kOverwrite || !storage.is_ndarray;
+  if (!fetches || !storage.memory->is_mirrored() || !HasOtherThreads()) return absl::OkStatus();
+  const OtherThreads run(true);
+  return storage.memory->Await();
+}
+
 // Brings all elements up to date for the host. `access`: of all of them.
 absl::Status Prepare(const FieldStorage& storage, HostAccess access) {
   if (!storage.memory->is_mirrored()) return absl::OkStatus();
@@ -385,8 +405,9 @@ PyObject* WithArray(PyObject* self, PyObject* array, int flags, HostAccess acces
   absl::Status prepared;
   BeginUnlockedLaunch();  // memory that is destroyed during the copy stays allocated until its end
   {
-    const OtherThreads run(!storage.memory->is_shared());
-    prepared = Prepare(storage, access_kind);
+    prepared = Await(storage, access_kind);
+    if (prepared.ok()) prepared = Prepare(storage, access_kind);
+    const OtherThreads run(MayRunBeside(storage, access_kind));
     if (prepared.ok()) copy(storage, view.buf);
     if (prepared.ok() && access_kind != HostAccess::kRead) prepared = Finish(storage);
   }
@@ -447,9 +468,12 @@ PyObject* FieldCopyField(PyObject* self, PyObject* source) {
   absl::Status prepared;
   BeginUnlockedLaunch();
   {
-    const OtherThreads run(!to.memory->is_shared() && !from.memory->is_shared());
-    prepared = Prepare(from, HostAccess::kRead);
+    prepared = Await(from, HostAccess::kRead);
+    if (prepared.ok()) prepared = Await(to, HostAccess::kOverwrite);
+    if (prepared.ok()) prepared = Prepare(from, HostAccess::kRead);
     if (prepared.ok()) prepared = Prepare(to, HostAccess::kOverwrite);
+    const OtherThreads run(MayRunBeside(to, HostAccess::kOverwrite) &&
+                           MayRunBeside(from, HostAccess::kRead));
     if (prepared.ok()) done = to.access.CopyFrom(from.access);
     if (done) prepared = Finish(to);
   }
@@ -488,8 +512,9 @@ PyObject* FieldFill(PyObject* self, PyObject* values) {
   absl::Status prepared;
   BeginUnlockedLaunch();
   {
-    const OtherThreads run(!storage.memory->is_shared());
-    prepared = Prepare(storage, HostAccess::kOverwrite);
+    prepared = Await(storage, HostAccess::kOverwrite);
+    if (prepared.ok()) prepared = Prepare(storage, HostAccess::kOverwrite);
+    const OtherThreads run(MayRunBeside(storage, HostAccess::kOverwrite));
     if (prepared.ok()) storage.Fill(scalars.data());
     if (prepared.ok()) prepared = Finish(storage);
   }

@@ -166,6 +166,8 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
       !(CheckApart(self, *bound, args) && AccessWatch::AddLaunch(self, *bound, slots))) {
     return nullptr;
   }
+  // Python and C buffer separately.
+  if (bound->prints) FlushPythonStdout();
   std::optional<DeviceArrays> arrays;
   if (bound->instance->kernel()->is_on_device()) {
     const absl::Status prepared =

@@ -28,14 +28,26 @@ inline uint64_t Ticks() {
 // cost more time than other threads could use. About 20 us.
 constexpr uint64_t kUnlockTicks = 50'000;
 
-bool FlushPythonStdout() {
-  PyObject* out = PySys_GetObject("stdout");  // borrowed
-  if (out == nullptr || out == Py_None) return true;
-  PyObject* done = PyObject_CallMethod(out, "flush", nullptr);
-  if (done == nullptr) PyErr_Clear();  // launch even if stdout is closed or is not a file
-  Py_XDECREF(done);
-  return true;
-}
+// Releases the GIL when it is told to, until the end.
+class Unlocked {
+ public:
+  Unlocked() = default;
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+  ~Unlocked() {
+    if (state_ == nullptr) return;
+    PyEval_RestoreThread(state_);
+    EndUnlockedLaunch();
+  }
+  void Begin() {
+    if (state_ != nullptr) return;
+    BeginUnlockedLaunch();
+    state_ = PyEval_SaveThread();
+  }
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
 
 // The warnings of a launch about overflows: a text for each node and op, made at its first use.
 class OverflowTexts {
@@ -74,8 +86,6 @@ struct Failure {
 bool LaunchWithHooks(PyObject* kernel, BoundInstance* bound, const uint64_t* slots,
                      uint64_t* results, int threads, Failure* failure) {
   const Instance& instance = *bound->instance;
-  // Python and C buffer separately: text that the program printed before must appear first.
-  if (bound->prints) FlushPythonStdout();
   const InstanceTexts& texts = instance.texts();  // needs the GIL
   PrintSink sink;
   OverflowTexts overflows(kernel, bound);
@@ -100,17 +110,16 @@ bool LaunchWithHooks(PyObject* kernel, BoundInstance* bound, const uint64_t* slo
   hooks.failed = FlagForLaunch();
   hooks.names = &bound->names;
   const FlagTaken taken;
-  BeginUnlockedLaunch();
-  bool ok;
-  Py_BEGIN_ALLOW_THREADS;
-  ok = instance.kernel()->Launch(slots, results, {&hooks, threads});
-  sink.Flush();  // without the GIL: writing to stdout may block
-  Py_END_ALLOW_THREADS;
-  EndUnlockedLaunch();
+  Unlocked unlocked;
+  hooks.awaits = [&] { unlocked.Begin(); };
+  if (!instance.kernel()->is_on_device()) unlocked.Begin();
+  const bool ok = instance.kernel()->Launch(slots, results, {&hooks, threads});
+  unlocked.Begin();  // writing to stdout may block
+  sink.Flush();
   return ok;
 }
 
-// Launches, and releases the GIL if the instance's previous launch took long.
+// Launches, and releases the GIL if the instance's previous launch on the CPU took long.
 bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results, int threads,
                  const LaunchHooks* hooks) {
   const LoadedKernel& kernel = *bound->instance->kernel();
@@ -130,13 +139,19 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
   return ok;
 }
 
-// Launches a kernel with trees that neither prints nor checks. False: the runtime failed.
+// Launches a kernel on a device or with trees, that neither prints nor checks. False: the runtime
+// failed.
 bool LaunchQuietly(BoundInstance* bound, const uint64_t* slots, uint64_t* results, int threads,
                    Failure* failure) {
   LaunchHooks hooks;
   hooks.error = [failure](std::string_view text) { failure->error = std::string(text); };
   hooks.failed = FlagForLaunch();
   hooks.names = &bound->names;
+  if (bound->instance->kernel()->is_on_device()) {
+    Unlocked unlocked;
+    hooks.awaits = [&] { unlocked.Begin(); };
+    return bound->instance->kernel()->Launch(slots, results, {&hooks, threads});
+  }
   return LaunchPlain(bound, slots, results, threads, &hooks);
 }
 
@@ -169,6 +184,14 @@ void RaiseFailure(PyObject* kernel, BoundInstance* bound, const Failure& failure
 }
 
 }  // namespace
+
+void FlushPythonStdout() {
+  PyObject* out = PySys_GetObject("stdout");  // borrowed
+  if (out == nullptr || out == Py_None) return;
+  PyObject* done = PyObject_CallMethod(out, "flush", nullptr);
+  if (done == nullptr) PyErr_Clear();  // launch even if stdout is closed or is not a file
+  Py_XDECREF(done);
+}
 
 bool Launch(PyObject* kernel, BoundInstance* bound, const uint64_t* slots, uint64_t* results,
             int threads) {

@@ -12,9 +12,15 @@
 
 namespace kiln {
 
+// Before a launch of a kernel that prints: what the program printed appears first. Runs Python
+// code.
+void FlushPythonStdout();
+
 // Launches on up to `threads` threads, 0: all of the pool. Needs the GIL, and releases it while a
-// launch that takes long runs. False with a Python error if the launch failed or was interrupted;
-// methods of `kernel` make the error. The caller holds a reference to `bound`.
+// launch that takes long runs; on a device not before the launch has started, since until then no
+// other thread may touch what the host has handed over (Memory::HandOver). False with a Python
+// error if the launch failed or was interrupted; methods of `kernel` make the error. The caller
+// holds a reference to `bound`.
 bool Launch(PyObject* kernel, BoundInstance* bound, const uint64_t* slots, uint64_t* results,
             int threads);
 

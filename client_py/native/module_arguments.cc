@@ -117,7 +117,7 @@ void ModuleArguments::AddArray(py::handle value, const kiln_param& param, Packed
     constexpr int32_t kCuda = 2;
     if (storage->memory->is_mirrored()) {
       packed->array.device_type = kCuda;
-      RaiseIfError(storage->memory->HandOver());
+      mirrored_.push_back(storage->memory);
     }
   } else if (IsField(value.ptr())) {
     return;  // a field, or an array that was destroyed
@@ -166,6 +166,11 @@ void ModuleArguments::CheckWritable(bool is_writable, const kiln_param& param) c
   if (is_writable || param.writes == 0) return;
   throw py::value_error(std::string(kind_) + " '" + name_ + "', argument '" + param.name +
                         "': the array is read-only, and the kernel writes to it");
+}
+
+bool ModuleArguments::HandOver() const {
+  for (const auto& memory : mirrored_) RaiseIfError(memory->HandOver());
+  return !mirrored_.empty();
 }
 
 void ModuleArguments::Release() {

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "client_py/native/external_arrays.h"
+#include "client_py/native/storage_object.h"
 #include "kiln/kiln.h"
 #include "runtime/device.h"
 
@@ -28,6 +30,8 @@ class ModuleArguments {
   // the library says what it takes. Launches come after the work in the streams of arrays of other
   // libraries. Throws ValueError for an array that the kernel cannot use in place.
   kiln_arg Add(pybind11::handle value, const kiln_param& param);
+  // Just before the launch: hands over ndarrays (Memory::HandOver); whether there are any.
+  bool HandOver() const;
   // After the launch: what the arrays' libraries do next comes after it.
   void Release();
 
@@ -43,6 +47,7 @@ class ModuleArguments {
   std::unique_ptr<Packed[]> args_;
   size_t count_ = 0;
   ExternalArrays external_;
+  std::vector<std::shared_ptr<Memory>> mirrored_;  // of ndarrays
   pybind11::object views_;  // a list of what Python code made of other arrays, or null
 };
 

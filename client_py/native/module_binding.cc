@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,9 +135,10 @@ py::object ResultFrom(const kiln_param& result, const std::vector<uint64_t>& slo
 
 // ---- Kernels and fields of a world
 
-// Calls `launch` without the interpreter's lock. What kernels printed goes to sys.stdout.
+// Calls `launch` without the interpreter's lock, which it holds where arguments have been handed
+// over (Memory::HandOver). What kernels printed goes to sys.stdout.
 template <typename Launch>
-void Run(const Launch& launch) {
+void Run(const ModuleArguments& arguments, const Launch& launch) {
   std::string printed;
   kiln_launch_options options{};
   options.size = sizeof options;
@@ -146,7 +148,8 @@ void Run(const Launch& launch) {
   options.print_self = &printed;
   kiln_status status;
   {
-    py::gil_scoped_release release;
+    std::optional<py::gil_scoped_release> release;
+    if (!arguments.HandOver()) release.emplace();
     status = launch(options);
   }
   if (!printed.empty()) py::print(printed, py::arg("end") = "");
@@ -198,7 +201,7 @@ class ModuleKernelObject {
       given[i] = arguments.Add(args[i], params_[i]);
     }
     std::vector<uint64_t> slots(signature_.result_slots);
-    Run([&](const kiln_launch_options& options) {
+    Run(arguments, [&](const kiln_launch_options& options) {
       return kiln_launch(kernel_, world_->world, given.data(), given.size(), slots.data(),
                          &options);
     });
@@ -293,7 +296,7 @@ void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict&
       given.push_back({names.back().c_str(), arguments.Add(value, param)});
     }
   }
-  Run([&](const kiln_launch_options& options) {
+  Run(arguments, [&](const kiln_launch_options& options) {
     return kiln_graph_run(graph, world.world, given.data(), given.size(), &options);
   });
   arguments.Release();

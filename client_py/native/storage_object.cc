@@ -160,6 +160,15 @@ absl::Status Memory::TouchAll(HostAccess access) const {
   return absl::OkStatus();
 }
 
+absl::Status Memory::Await() const {
+  if (buffer != nullptr) return ToStatus(buffer->Await());
+  for (const std::weak_ptr<Memory>& part : parts) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    if (memory != nullptr) RETURN_IF_ERROR(memory->Await());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Memory::HandOver() const {
   if (buffer != nullptr) return ToStatus(buffer->HandOver());
   for (const std::weak_ptr<Memory>& part : parts) {

@@ -30,10 +30,14 @@ struct Memory {
   bool is_mirrored() const;
   // Whose memory it is; null: the host's.
   Device* device() const;
-  // Bring `bytes` at the host's address `at` up to date, or all of it (runtime/storage.h).
+  // Bring `bytes` at the host's address `at` up to date, or all of it (runtime/storage.h). Both
+  // need the GIL, until the host has read or written them.
   absl::Status Touch(const void* at, uint64_t bytes, HostAccess access) const;
   absl::Status TouchAll(HostAccess access) const;
-  // Before a launch: hands over what the host has written.
+  // Waits for the work for which Touch would have to wait. Does not need the GIL.
+  absl::Status Await() const;
+  // Before a launch: hands over what the host has written. The GIL is held until the launch has
+  // started.
   absl::Status HandOver() const;
   // Other libraries use `bytes` of the device's memory from now on, whose mirror is at `at`:
   // Deliver then follows each write of the host, with the GIL held since Touch. Requires: it is not

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "client_cpp/host/tree_access.h"
@@ -246,8 +247,10 @@ TreeData& LivingTree(const TreeObject& object) {
 // Makes every cell of the node, and of the nodes below it, inactive. Their memory can be reused.
 void DeactivateAll(const TreeObject& object, int node) {
   TreeData& tree = LivingTree(object);
-  // May take long, and runs no Python code.
-  py::gil_scoped_release release;
+  // May take long, and runs no Python code. A device only starts here, and what the host has
+  // written is handed over to it.
+  std::optional<py::gil_scoped_release> release;
+  if (!object.memory()->is_mirrored()) release.emplace();
   tree.DeactivateAll(node);
   // At once: the program expects the memory back.
   tree.Collect();

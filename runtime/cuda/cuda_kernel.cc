@@ -341,6 +341,7 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
     const Result<> noticed = device_->TakeNotice();
     return noticed.ok() || fail(noticed.error());
   }
+  if (options.hooks != nullptr && options.hooks->awaits) options.hooks->awaits();
   if (Result<> done = device_->Synchronize(); !done.ok()) return fail(done.error());
   if (num_results > 0) std::memcpy(results, scratch->results(), num_results * sizeof *results);
   const bool ok = Deliver(&scratch->reports(), options.hooks);

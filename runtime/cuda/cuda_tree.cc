@@ -94,6 +94,7 @@ class CudaTree::RootOfBuffer final : public Buffer {
     const auto wanted = access == HostAccess::kRead ? access : HostAccess::kWrite;
     return all_->Touch(0, root_bytes_, wanted);
   }
+  Result<> Await() override { return all_->Await(); }
   Result<> HandOver() override { return all_->HandOver(); }
   Result<> Share(uint64_t offset, uint64_t bytes) override { return all_->Share(offset, bytes); }
   bool is_shared() const override { return all_->is_shared(); }

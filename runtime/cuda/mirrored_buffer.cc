@@ -276,6 +276,18 @@ Result<> MirroredBuffer::TouchPages(Range range, HostAccess access) {
   return {};
 }
 
+Result<> MirroredBuffer::Await() {
+  const uint64_t end = committed();
+  if (end == 0 || (!is_shared() && IsReady({0, end}, HostAccess::kRead))) return {};
+  if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
+  CudaDevice::Turn turn;
+  if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
+  uint8_t first = 0;
+  const cuda::Code code = device_->driver().CopyOut(&first, reinterpret_cast<Address>(data()), 1);
+  if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
+  return {};
+}
+
 Result<> MirroredBuffer::HandOver() {
   if (!touched_.load(std::memory_order_relaxed)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);

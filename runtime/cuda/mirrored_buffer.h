@@ -39,6 +39,7 @@ class MirroredBuffer final : public Buffer {
 
   Device* device() const override;
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
+  Result<> Await() override;
   Result<> HandOver() override;
   Result<> Share(uint64_t offset, uint64_t bytes) override;
   bool is_shared() const override { return is_shared_.load(std::memory_order_acquire); }
