@@ -187,3 +187,31 @@ beside(lambda: a[50], launch)
 print("as they should be")
 """)
     assert out == "as they should be\n"
+
+
+def test_threads_that_use_new_fields_at_the_same_time(run):
+    """The first one makes the tree; the others wait for it."""
+    out = run("""
+for turn in range(40):
+    ti.init(arch=ti.cpu)
+    fields = [ti.field(ti.i32, 1 << 12) for _ in range(8)]
+    start = threading.Barrier(4)
+    errors = []
+
+    def use():
+        start.wait()
+        try:
+            for field in fields:
+                field[7] = 1
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+print("as they should be")
+""")
+    assert out == "as they should be\n"

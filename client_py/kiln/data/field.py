@@ -234,6 +234,8 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         if any(place is None for place in self._places):
             self._not_placed()
         snode.materialize()
+        if self._storage is None and any(place._builder._tree is None for place in self._places):
+            snode.await_trees()
         if self._storage is not None:
             return
         for place in self._places:

@@ -756,6 +756,12 @@ def materialize():
                 builder._finalize()
 
 
+def await_trees():
+    """Waits for a tree that another thread is making. Its fields have no memory before."""
+    with forks.held_off, _lock:
+        pass
+
+
 def reset_trees():
     global _root_builder
     for builder in list(_live_trees):
