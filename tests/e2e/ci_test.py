@@ -247,6 +247,8 @@ open({str(carried)!r}, "wb").write(changed.to_bytes())
         (("warm", "--cpu", "x86-64-v9", "APP"), "--cpu=x86-64-v9: one of x86-64-v2, x86-64-v3"),
         (("warm", "--report", "a.txt", "APP"), "--report=a.txt: a file that ends with .json or"),
         (("warm", "--report", "no/where.xml", "APP"), "there is no folder no"),
+        (("warm", "--output", "no/where", "APP"), "--output=no/where: there is no folder no"),
+        (("run", "--manifest", "no/where", "APP"), "--manifest=no/where: there is no folder no"),
         (("run", "--cpu", "x86", "APP"), "--cpu=x86: one of x86-64-v2"),
         (("run", "--report", "a.txt", "APP"), "--report=a.txt"),
         (("run", "--requir-hit", "APP"), "no option '--requir-hit'. Did you mean '--require-hit'?"),

@@ -1,6 +1,8 @@
 """Parses command lines for all commands. It is small, because importing argparse would delay
 `kiln run`. `kiln.cli` prints the text of BadOption, and the usage for HelpWanted."""
 
+import os
+
 
 class BadOption(Exception):
     """A wrong command line; the text names the argument."""
@@ -8,6 +10,12 @@ class BadOption(Exception):
 
 class HelpWanted(Exception):
     """--help or -h was among the options."""
+
+
+def check_folder(name, path):
+    """Raises BadOption unless the folder exists in which an option asks for a file."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise BadOption(f"{name}={path}: there is no folder {os.path.dirname(path)}")
 
 
 def parse(argv, defaults, short=(), stop=False, last=()):
@@ -143,8 +151,6 @@ def _among(known, text, option):
 
 def default_target():
     """The target in $KILN_CPU, "" if it is not set. Raises BadOption as `target` does."""
-    import os
-
     text = os.environ.get("KILN_CPU", "")
     return text and target(text, "KILN_CPU")
 

@@ -6,10 +6,9 @@
 
 import dataclasses
 import json
-import os
 from xml.sax.saxutils import escape, quoteattr
 
-from .options import BadOption
+from .options import BadOption, check_folder
 
 
 @dataclasses.dataclass
@@ -67,8 +66,7 @@ def check_paths(paths):
     for path in paths:
         if not path.endswith((".json", ".xml")):
             raise BadOption(f"--report={path}: a file that ends with .json or .xml expected")
-        if not os.path.isdir(os.path.dirname(path) or "."):
-            raise BadOption(f"--report={path}: there is no folder {os.path.dirname(path)}")
+        check_folder("--report", path)
 
 
 def as_json(report):

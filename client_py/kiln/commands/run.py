@@ -4,7 +4,7 @@ import os
 import sys
 
 from .common import failure, session
-from .options import BadOption, default_target, parse, target
+from .options import BadOption, check_folder, default_target, parse, target
 
 _OPTIONS = {
     "--cpu": "",
@@ -27,6 +27,8 @@ def main(argv):
         from .reports import check_paths
 
         check_paths(options["report"])
+    if options["manifest"]:
+        check_folder("--manifest", options["manifest"])
     if options["module"]:
         program = _Module(options["module"])
     elif argv:

@@ -17,7 +17,7 @@ from .. import _native, misses
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
-from .options import BadOption, any_target, count, default_target, parse, target
+from .options import BadOption, any_target, check_folder, count, default_target, parse, target
 from .reports import Outcome, Report
 
 _OPTIONS = {
@@ -42,6 +42,8 @@ def main(argv):
     targets = list(dict.fromkeys(targets))
     default_target()
     reports.check_paths(options["report"])
+    if options["output"]:
+        check_folder("--output", options["output"])
     path = rest[0]
     if wrong := _native.distrust_of(home()):
         return failure(f"nothing can be added to the cache: {wrong}")
