@@ -147,13 +147,17 @@ NEVER_SEEN = {
     "deactivate_all_of_open_builder": "said on standard error",
     "deactivate_all_of_root": "said on standard error",
     "field_cannot_use_its_places": "what passes the checks of places before it",
+    "field_got_no_memory": "of CUDA: cuda_faults_test.py",
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "graph_failed": "of CUDA: captured_graph_test.py",
     "has_no_memory": "an ndarray gets its memory when it is made",
+    "ndarray_is_read_only": "of CUDA: cuda_interop_test.py",
+    "read_only_elements_only_by_interface": "of CUDA: cuda_interop_test.py",
     "shared_array_outside_loops": "of CUDA: cuda_simt_test.py",
     "simt_operand_of_other_type": "of CUDA: cuda_simt_test.py",
     "simt_operation_outside_kernels": "of CUDA: cuda_simt_test.py",
     "invalid_index_for": "what passes the checks before it",
+    "variable_is_not_utf8": "of the environment: run_test.py",
 }
 
 

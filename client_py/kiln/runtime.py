@@ -426,8 +426,8 @@ def variables(*names):
         try:
             value.encode()
         except UnicodeEncodeError:
-            hint = ": set KILN_HOME to a directory" if name == "HOME" else ""
-            raise say.variable_is_not_utf8(name=name, value=ascii(value), hint=hint) from None
+            advice = ": set KILN_HOME to a directory" if name == "HOME" else ""
+            raise say.variable_is_not_utf8(name=name, value=ascii(value), advice=advice) from None
     return values
 
 

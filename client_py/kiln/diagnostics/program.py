@@ -70,7 +70,7 @@ ROWS = {
         KeyError,
         "Unrecognized keyword argument(s) for ti.init: {names}.{hint}",
     ),
-    "variable_is_not_utf8": (ValueError, "{name}={value}: expected a name in UTF-8{hint}"),
+    "variable_is_not_utf8": (ValueError, "{name}={value}: expected a name in UTF-8{advice}"),
     "no_stream": (
         TypeError,
         "ti.cuda.stream takes the handle of a CUDA stream, or an object with `cuda_stream` or "

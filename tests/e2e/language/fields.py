@@ -53,6 +53,16 @@ def fractional_shapes(show):
     show.error(ti.field, ti.i32, shape="ab")
 
 
+@case(differs="numbers in Python scope that do not fit")
+def offsets_and_axes_of_other_types(show):
+    show.error(ti.field, ti.i32, shape=4, offset="a")
+    show.error(ti.field, ti.i32, shape=4, offset=1.5)
+    show.error(lambda: ti.root.dense("i", 3))
+    x = ti.field(ti.i32, shape=2, offset=np.int64(3))
+    x[4] = 5
+    show(x[4])
+
+
 @case()
 def arguments_that_need_a_shape(show):
     show.error(ti.field, ti.i32, offset=1)

@@ -138,8 +138,10 @@ def unknown_option(show):
 
 
 @case()
-def seed_that_is_no_integer(show):
+def options_of_other_types(show):
     show.error(ti.init, arch=ti.cpu, random_seed="x")
+    show.error(ti.init, arch=ti.cpu, debug="False")
+    show.error(ti.init, arch=ti.cpu, cpu_max_num_threads=-1)
     ti.init(arch=ti.cpu, random_seed=-1)
 
 

@@ -130,7 +130,10 @@ def cuda_arrays_that_do_not_fit(show):
     show.error(double, CudaArray(strides=(4, 12)))
     show.error(double, CudaArray(mask=3))
     show.error(ti.from_dlpack, CudaArray(typestr=">i4"))
+    show.error(ti.from_dlpack, CudaArray(shape=3))
+    show.error(ti.from_dlpack, CudaArray(data=4096))
     show.error(lambda: ti.ndarray(ti.f32, 3).__dlpack__(stream=0))
+    show.error(lambda: ti.ndarray(ti.f32, 3).__dlpack__(stream=True))
 
 
 @case(differs="DLPack")

@@ -476,6 +476,16 @@ def read_only_arrays(show):
     show.error(write, array)
 
 
+@case(differs="an array of another library with an axis of 2³¹ elements or more")
+def arrays_of_more_indices_than_kernels_count(show):
+    @ti.kernel
+    def count(x: ti.types.ndarray()) -> ti.i32:
+        return x.shape[0]
+
+    show.error(count, np.zeros((1 << 31, 0), np.float32))
+    show(count(np.zeros(((1 << 31) - 1, 0), np.float32)))
+
+
 @case()
 def reading_read_only_arrays(show):
     @ti.kernel

@@ -126,6 +126,12 @@ def fixed_point_types(show):
             show(values(x))
 
 
+@case(differs="numbers in Python scope that do not fit")
+def options_of_fixed_point_numbers_that_are_no_numbers(show):
+    show.error(quant.fixed, 8, max_value="a")
+    show.error(quant.fixed, 8, scale=[1.0])
+
+
 @case()
 def floats_round_to_the_nearest(show):
     for exp, frac, signed in ((5, 10, True), (6, 13, False), (8, 24, True), (7, 19, True)):
