@@ -21,6 +21,13 @@ uint64_t BytesOf(const ArrayView& view) {
   return bytes;
 }
 
+// The memory of a field or ndarray on a device; null for other arrays.
+const std::shared_ptr<Memory>* MirroredMemoryOf(PyObject* array) {
+  if (!IsField(array)) return nullptr;
+  const std::shared_ptr<Memory>& memory = reinterpret_cast<FieldObject*>(array)->storage->memory;
+  return memory->is_mirrored() ? &memory : nullptr;
+}
+
 }  // namespace
 
 void PointToCopies(const BoundInstance& bound, uint64_t* slots) {
@@ -36,7 +43,7 @@ void PointToCopies(const BoundInstance& bound, uint64_t* slots) {
 absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* args,
                                    uint64_t* slots) {
   PointToCopies(bound, slots);
-  std::vector<std::shared_ptr<Memory>> of_arrays;
+  std::vector<std::shared_ptr<Memory>> of_gradients;
   for (const SlotFill& fill : bound.fills) {
     if (fill.kind != SlotFill::kArrayBase) continue;
     ArrayView view;
@@ -48,12 +55,9 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
       PyErr_Clear();
       return absl::InternalError("an array changed during the call");
     }
-    if (IsField(array)) {
-      const auto& memory = reinterpret_cast<FieldObject*>(array)->storage->memory;
-      if (memory->is_mirrored()) {
-        of_arrays.push_back(memory);
-        continue;
-      }
+    if (const std::shared_ptr<Memory>* memory = MirroredMemoryOf(array)) {
+      if (fill.of_gradient) of_gradients.push_back(*memory);
+      continue;
     }
     arrays_.Add(static_cast<uint8_t*>(view.data), BytesOf(view), slots + fill.slot,
                 fill.needs_writable);
@@ -61,7 +65,12 @@ absl::Status DeviceArrays::Prepare(const BoundInstance& bound, PyObject* const* 
   RETURN_IF_ERROR(ToStatus(arrays_.CopyIn()));
   // Last: Python code, such as a property `grad`, lets other threads run.
   for (const auto& memory : bound.memories) RETURN_IF_ERROR(memory->HandOver());
-  for (const auto& memory : of_arrays) RETURN_IF_ERROR(memory->HandOver());
+  for (const auto& memory : of_gradients) RETURN_IF_ERROR(memory->HandOver());
+  for (const SlotFill& fill : bound.fills) {
+    if (fill.kind != SlotFill::kArrayBase || fill.of_gradient) continue;
+    const std::shared_ptr<Memory>* memory = MirroredMemoryOf(args[fill.argument]);
+    if (memory != nullptr) RETURN_IF_ERROR((*memory)->HandOver());
+  }
   return absl::OkStatus();
 }
 
