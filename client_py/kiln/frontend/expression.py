@@ -336,7 +336,7 @@ def python_attribute(t, base, attr):
             raise
         raise say.no_such_attribute(reason=error, hint=hint) from error
     if is_property:
-        trace.property(base, attr, value, adds_code=t.ctx.builder.num_nodes() > before)
+        trace.of_property(base, attr, value, adds_code=t.ctx.builder.num_nodes() > before)
     elif trace is not None:
         trace.attribute(base, attr, value, t.source)
     return value

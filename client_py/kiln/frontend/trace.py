@@ -111,14 +111,14 @@ class Trace:
             self._note(ATTRIBUTE, number, ident, value)
 
     def is_property(self, base, ident):
-        """Whether `property` and not `attribute` has to record base.ident."""
+        """Whether `of_property` and not `attribute` has to record base.ident."""
         return (
             not self.refused
             and self.describe.number(base) is not None
             and reads.is_property(base, ident)
         )
 
-    def property(self, base, ident, value, adds_code):
+    def of_property(self, base, ident, value, adds_code):
         """Records what a property of the program has returned. Later processes call it again, once
         and outside of the kernel. adds_code: it added to the kernel, which that call would not."""
         key = self.describe.number(base), ident
