@@ -377,8 +377,8 @@ absl::Status Finish(const FieldStorage& storage) {
   return storage.memory->is_shared() ? storage.memory->DeliverAll() : absl::OkStatus();
 }
 
-// Calls copy(data) on the bytes of a C-contiguous array of exactly the field's size, with the GIL
-// released. `access`: what it does with the field.
+// Calls copy(data) on the bytes of a C-contiguous array of exactly the field's size, without the
+// GIL where other threads may run beside it. `access_kind`: what it does with the field.
 template <typename Copy>
 PyObject* WithArray(PyObject* self, PyObject* array, int flags, HostAccess access_kind,
                     const Copy& copy) {

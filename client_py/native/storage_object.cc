@@ -65,6 +65,18 @@ void ReleaseTo(const FieldStorage& storage, uint64_t stream) {
   if (device != nullptr) RaiseIfError(ToStatus(device->ReleaseTo(stream)));
 }
 
+// Calls `call` on the buffer of a memory, or on those of the parts of a joined one that still
+// exist, until one fails.
+template <typename Call>
+absl::Status ForEachBuffer(const Memory& memory, const Call& call) {
+  if (memory.buffer != nullptr) return ToStatus(call(*memory.buffer));
+  for (const std::weak_ptr<Memory>& part : memory.parts) {
+    const std::shared_ptr<Memory> living = part.lock();
+    if (living != nullptr) RETURN_IF_ERROR(ForEachBuffer(*living, call));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::shared_ptr<FieldStorage> MakeArrayStorage(std::shared_ptr<Memory> memory, uint8_t* data,
@@ -152,30 +164,16 @@ absl::Status Memory::Touch(const void* at, uint64_t bytes, HostAccess access) co
 }
 
 absl::Status Memory::TouchAll(HostAccess access) const {
-  if (buffer != nullptr) return ToStatus(buffer->Touch(0, buffer->size(), access));
-  for (const std::weak_ptr<Memory>& part : parts) {
-    const std::shared_ptr<Memory> memory = part.lock();
-    if (memory != nullptr) RETURN_IF_ERROR(memory->TouchAll(access));
-  }
-  return absl::OkStatus();
+  return ForEachBuffer(*this,
+                       [access](Buffer& buffer) { return buffer.Touch(0, buffer.size(), access); });
 }
 
 absl::Status Memory::Await() const {
-  if (buffer != nullptr) return ToStatus(buffer->Await());
-  for (const std::weak_ptr<Memory>& part : parts) {
-    const std::shared_ptr<Memory> memory = part.lock();
-    if (memory != nullptr) RETURN_IF_ERROR(memory->Await());
-  }
-  return absl::OkStatus();
+  return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.Await(); });
 }
 
 absl::Status Memory::HandOver() const {
-  if (buffer != nullptr) return ToStatus(buffer->HandOver());
-  for (const std::weak_ptr<Memory>& part : parts) {
-    const std::shared_ptr<Memory> memory = part.lock();
-    if (memory != nullptr) RETURN_IF_ERROR(memory->HandOver());
-  }
-  return absl::OkStatus();
+  return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.HandOver(); });
 }
 
 absl::Status Memory::Share(const void* at, uint64_t bytes) const {
@@ -205,12 +203,7 @@ absl::Status Memory::Deliver(const void* at, uint64_t bytes) const {
 }
 
 absl::Status Memory::DeliverAll() const {
-  if (buffer != nullptr) return ToStatus(buffer->Deliver(0, buffer->size()));
-  for (const std::weak_ptr<Memory>& part : parts) {
-    const std::shared_ptr<Memory> memory = part.lock();
-    if (memory != nullptr) RETURN_IF_ERROR(memory->DeliverAll());
-  }
-  return absl::OkStatus();
+  return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.Deliver(0, buffer.size()); });
 }
 
 void DestroyMemory(Memory* memory) {
