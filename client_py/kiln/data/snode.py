@@ -247,7 +247,7 @@ class SNode(AnySNode, metaclass=Public):
             raise say.placed_with_offset_of_other_dimensionality(axes=len(axes), got=len(offset))
         self._check_quantised(field, component)
         node = SNode(self._builder, KINDS["place"], (), self)
-        node._offset = tuple(offset)
+        node._offset = offset
         field._placed(component, node)
 
     def _check_quantised(self, field, component):
