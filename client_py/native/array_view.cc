@@ -72,6 +72,34 @@ Scalar ScalarOfNumpy(const NumpyDescriptor& descriptor) {
 // numpy.ndarray, once the program has imported NumPy. Borrowed, because NumPy cannot be unloaded.
 PyTypeObject* numpy_array_type = nullptr;
 
+// False for arrays that kernels cannot address by the shape alone; Python code copies those first.
+bool ViewNumpyArray(PyObject* object, ArrayView* view) {
+  const auto* array = reinterpret_cast<const NumpyArray*>(object);
+  if ((array->flags & (kCContiguous | kAligned)) != (kCContiguous | kAligned)) return false;
+  view->scalar = ScalarOfNumpy(*array->descriptor);
+  view->data = array->data;
+  view->device = nullptr;
+  view->extents = reinterpret_cast<const int64_t*>(array->dimensions);
+  view->ndim = array->nd;
+  view->element_axes = -1;
+  view->writable = (array->flags & kWriteable) != 0;
+  return view->scalar != proto::SCALAR_NONE;
+}
+
+// False for fields that are no ndarrays, and for ndarrays without memory.
+bool ViewNdarray(PyObject* object, ArrayView* view) {
+  const FieldStorage* storage = reinterpret_cast<FieldObject*>(object)->storage;
+  if (storage == nullptr || !storage->is_ndarray || !storage->memory->alive) return false;
+  view->scalar = storage->access.scalar();
+  view->data = reinterpret_cast<void*>(storage->bases[0]);
+  view->device = storage->device;
+  view->extents = storage->full_shape.data();
+  view->ndim = static_cast<int>(storage->full_shape.size());
+  view->element_axes = storage->is_external ? -1 : static_cast<int>(storage->element_shape.size());
+  view->writable = storage->is_writable;
+  return true;
+}
+
 }  // namespace
 
 bool IsNumpyArray(PyObject* object) {
@@ -91,30 +119,8 @@ bool IsNumpyArray(PyObject* object) {
 }
 
 bool ViewArray(PyObject* object, ArrayView* view) {
-  if (IsNumpyArray(object)) {
-    const auto* array = reinterpret_cast<const NumpyArray*>(object);
-    // Kernels address elements by the shape alone; Python code copies other arrays first.
-    if ((array->flags & (kCContiguous | kAligned)) != (kCContiguous | kAligned)) return false;
-    view->scalar = ScalarOfNumpy(*array->descriptor);
-    view->data = array->data;
-    view->device = nullptr;
-    view->extents = reinterpret_cast<const int64_t*>(array->dimensions);
-    view->ndim = array->nd;
-    view->element_axes = -1;
-    view->writable = (array->flags & kWriteable) != 0;
-    return view->scalar != proto::SCALAR_NONE;
-  }
-  if (!IsField(object)) return false;
-  const FieldStorage* storage = reinterpret_cast<FieldObject*>(object)->storage;
-  if (storage == nullptr || !storage->is_ndarray || !storage->memory->alive) return false;
-  view->scalar = storage->access.scalar();
-  view->data = reinterpret_cast<void*>(storage->bases[0]);
-  view->device = storage->device;
-  view->extents = storage->full_shape.data();
-  view->ndim = static_cast<int>(storage->full_shape.size());
-  view->element_axes = storage->is_external ? -1 : static_cast<int>(storage->element_shape.size());
-  view->writable = storage->is_writable;
-  return true;
+  if (IsField(object)) return ViewNdarray(object, view);
+  return IsNumpyArray(object) && ViewNumpyArray(object, view);
 }
 
 PyObject* GradientOf(PyObject* array) {
