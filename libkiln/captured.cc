@@ -12,6 +12,8 @@ namespace {
 constexpr int kPlainRuns = 2;
 // Of a graph: programs that alternate between buffers have a few.
 constexpr size_t kMostRuns = 4;
+// After so many runs kernel by kernel, a graph's slots are expected to differ each time.
+constexpr size_t kMostPlainRuns = kPlainRuns * kMostRuns;
 
 const ModuleKernel& KernelOf(const Module& module, const ModuleGraph::Launch& launch) {
   return module.kernels()[launch.kernel];
@@ -60,10 +62,13 @@ std::shared_ptr<LaunchGraph> CapturedGraphs::Find(const Module& module, int numb
   }
   std::rotate(graph.runs.begin(), found, found + 1);
   Run& run = graph.runs.front();
-  if (run.made != nullptr || ++run.times <= kPlainRuns) return run.made;
-  std::shared_ptr<LaunchGraph> made = Make(module, number, slots);
+  if (run.made != nullptr) return run.made;
+  const bool is_usual = ++run.times > kPlainRuns;
+  if (!is_usual && graph.plain_runs < kMostPlainRuns) return ++graph.plain_runs, nullptr;
+  std::shared_ptr<LaunchGraph>& made = is_usual ? run.made : graph.other;
+  if (made == nullptr) made = Make(module, number, slots);
   graph.is_captured = made != nullptr;  // what fails now would fail again
-  return run.made = made;
+  return made;
 }
 
 void CapturedGraphs::Clear() {

@@ -17,12 +17,15 @@ namespace kiln::capi {
 
 // Of a world, or of a module for runs without one. Thread-safe. The memory of a run's arguments has
 // to exist during the run alone: what has other addresses is another run.
+//
+// Runs with slots that come again have device graphs of their own, which start by one call. All
+// others share one: there, each task whose slots differ from the last start's costs another call.
 class CapturedGraphs {
  public:
-  // The launches of a run of the module's graph `number`, with the slots of each launch, one after
-  // the other; null if it has to launch its kernels one by one. That is the case if the host waits
-  // for one of them, or if it was rarely run with these slots: to make the device's graph takes
-  // longer than to launch the kernels.
+  // The launches of a run of the module's graph `number`, to be started with `slots`, which are
+  // those of each launch, one after the other; null if it has to launch its kernels one by one.
+  // That is the case if the host waits for one of them, or if the graph was rarely run: to make the
+  // device's graph takes longer than to launch the kernels.
   std::shared_ptr<LaunchGraph> Find(const Module& module, int number, const uint64_t* slots);
   // Frees all of them.
   void Clear();
@@ -36,7 +39,9 @@ class CapturedGraphs {
   struct Graph {
     bool is_known = false, is_captured = false;  // whether runs may be captured, if that is known
     size_t slots = 0;                            // of a run
+    size_t plain_runs = 0;                       // that launched kernel by kernel
     std::vector<Run> runs;                       // the last one first
+    std::shared_ptr<LaunchGraph> other;          // for runs that have no `made` of their own
   };
 
   static void LookAt(const Module& module, int number, Graph* graph);

@@ -303,7 +303,8 @@ class GraphRun {
  private:
   Device* device() const { return graph_.module->module->device(); }
 
-  // All launches as one of the device's, or null. Requires: slots for the device.
+  // All launches as one of the device's, or null. Fills in the world's slots. Requires: slots for
+  // the device.
   std::shared_ptr<LaunchGraph> Captured(kiln_world* world) {
     uint64_t* slots = slots_.data();
     for (const ModuleGraph::Launch& launch : graph_.of().launches) {
@@ -318,13 +319,13 @@ class GraphRun {
   kiln_status LaunchAtOnce(LaunchGraph& captured, kiln_world* world) {
     Result<> done;
     if (world == nullptr) {
-      done = captured.Launch();
+      done = captured.Launch(slots_.data());
     } else {
       for (const ModuleGraph::Launch& launch : graph_.of().launches) {
         done = world->world->HandOver(KernelOf(graph_, launch).number);
         if (!done.ok()) return Fail(done.error());
       }
-      done = captured.Launch([world] { return world->world->NextRandom(); });
+      done = captured.Launch(slots_.data(), [world] { return world->world->NextRandom(); });
     }
     if (done.ok()) return KILN_OK;
     return Fail(KILN_ABORTED, "graph '" + graph_.of().name + "': " + done.error().text);

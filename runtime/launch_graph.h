@@ -1,4 +1,4 @@
-// Launches with fixed arguments that a device starts at once.
+// Launches that a device starts at once.
 #ifndef KILN_RUNTIME_LAUNCH_GRAPH_H_
 #define KILN_RUNTIME_LAUNCH_GRAPH_H_
 
@@ -25,12 +25,16 @@ class LaunchGraph {
                        const std::string& name) = 0;
   // After the last one.
   virtual Result<> Finish() = 0;
-  // Starts all of them, in order. `random` is called for each that draws random numbers, which
-  // follow from its result (LaunchOptions::random). Requires: Finish succeeded, and the memory of
-  // all arguments exists.
-  virtual Result<> Launch(const std::function<uint64_t()>& random) = 0;
+  // Starts all of them, in order, with `arguments`: those of each launch, one after the other. They
+  // may differ from those of Add in what parameters take: numbers, and addresses and extents of
+  // arrays. Null: those of the last start, or of Add before the first. `random` is called for each
+  // launch that draws random numbers, which follow from its result (LaunchOptions::random).
+  // Requires: Finish succeeded, and the memory of all arguments exists.
+  virtual Result<> Launch(const uint64_t* arguments, const std::function<uint64_t()>& random) = 0;
   // The same with the random numbers of launches one by one.
-  Result<> Launch() { return Launch(NextLaunchRandom); }
+  Result<> Launch(const uint64_t* arguments = nullptr) {
+    return Launch(arguments, NextLaunchRandom);
+  }
 };
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <numeric>
 #include <thread>
@@ -34,7 +35,7 @@ struct FakeDriver {
   int64_t graphs, changed_nodes;
   uint64_t last_launched, orders;
   int64_t switches;
-  int32_t last_device;
+  int32_t last_device, fail_change;
 };
 
 constexpr uint64_t kPage = 65536;
@@ -195,7 +196,53 @@ TEST_F(CudaDeviceTest, AGraphIsOneCall) {
   ASSERT_TRUE((*GraphOf(device_, {}, slots))->Launch().ok());
 }
 
-// As launches one by one with the same seed do.
+// Only the nodes whose arguments are others, with a grid for them; the last ones stay.
+TEST_F(CudaDeviceTest, AGraphStartsWithOtherArguments) {
+  TaskInfo counted = Range("add_one", -1);
+  counted.length_factor = 1;
+  counted.length_slots = {1};
+  KernelInfo info = Info({counted});
+  info.arguments[1].kind = ArgumentSlot::Kind::kExtent;
+  auto kernel = *Load(info);
+  auto first = Allocate(4000), second = Allocate(4000);
+  const auto slots_of = [](const Buffer& buffer, uint64_t count) {
+    return std::array<uint64_t, 2>{reinterpret_cast<uint64_t>(buffer.data()), count};
+  };
+  const std::array<uint64_t, 2> some = slots_of(*first, 10), more = slots_of(*second, 1000);
+  ASSERT_TRUE(first->HandOver().ok() && second->HandOver().ok());
+  auto graph = *GraphOf(device_, {kernel, kernel}, some.data());
+  const auto start = [&](const auto& one, const auto& other) {
+    const uint64_t slots[] = {one[0], one[1], other[0], other[1]};
+    EXPECT_TRUE(graph->Launch(slots).ok());
+    const int64_t changed = driver_->changed_nodes;
+    driver_->changed_nodes = 0;
+    return changed;
+  };
+  EXPECT_EQ(start(some, some), 0);
+  EXPECT_EQ(driver_->last_blocks, 1u);
+  EXPECT_EQ(start(some, more), 1);
+  EXPECT_EQ(driver_->last_blocks, 8u);
+  EXPECT_EQ(start(some, more), 0);
+  ASSERT_TRUE(graph->Launch().ok());
+  EXPECT_EQ(start(more, some), 2);
+  EXPECT_EQ(driver_->graphs, 5);
+  // A start after a failed one leaves no node as it was.
+  driver_->fail_change = 2;
+  const uint64_t slots[] = {some[0], 20, some[0], 20};
+  EXPECT_THAT(graph->Launch(slots).error().text,
+              HasSubstr("the CUDA driver does not change a captured graph: "));
+  EXPECT_EQ(driver_->graphs, 5);
+  driver_->changed_nodes = 0;
+  ASSERT_TRUE(graph->Launch(slots).ok());
+  EXPECT_EQ(driver_->changed_nodes, 1);
+  ASSERT_TRUE(first->Touch(0, 4000, HostAccess::kRead).ok());
+  ASSERT_TRUE(second->Touch(0, 4000, HostAccess::kRead).ok());
+  EXPECT_EQ(Ints(*first)[9], 8);
+  EXPECT_EQ(Ints(*first)[19], 2);
+  EXPECT_EQ(Ints(*first)[20], 0);
+  EXPECT_EQ(Ints(*second)[999], 4);
+}
+
 // Events order the streams at each change, and only there.
 TEST_F(CudaDeviceTest, LaunchesInAStreamKeepTheOrder) {
   auto kernel = *Load(Info({Serial("add_one")}));
@@ -260,6 +307,7 @@ TEST_F(CudaDeviceTest, RefusesStreamsOfOthers) {
   EXPECT_EQ(device_->stream(), 0u);
 }
 
+// As launches one by one with the same seed do.
 TEST_F(CudaDeviceTest, EachStartOfAGraphDrawsOtherNumbers) {
   KernelInfo info = Info({Serial("draw"), Serial("add_one")});
   info.draws = true;

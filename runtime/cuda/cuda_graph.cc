@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cuda_abi.h"
 #include "runtime/loaded_kernel.h"
 
 namespace kiln {
@@ -59,19 +58,37 @@ Result<> CudaGraph::AddTreeWork(cuda::Address nodes, uint32_t node, uint32_t wor
               last_);
 }
 
-Result<> CudaGraph::AddTask(cuda::Function function, unsigned blocks, unsigned threads,
-                            const std::shared_ptr<Words>& launch, bool draws) {
-  void* parameters[] = {launch->data()};
-  cuda::KernelNode made;
-  made.function = function;
-  made.grid[0] = blocks;
-  made.block[0] = threads;
-  made.parameters = parameters;
-  if (Result<> added = AddKernel(made); !added.ok()) return added;
-  if (!draws) return {};
-  made.parameters = nullptr;
-  const uint64_t task = reinterpret_cast<const KilnCudaLaunch*>(launch->data())->task;
-  drawings_.push_back({last_, made, task, launch});
+KilnCudaLaunch* CudaGraph::AddLaunch(const uint64_t* arguments, size_t slots, bool draws) {
+  Part part;
+  part.words.resize(sizeof(KilnCudaLaunch) / sizeof(uint64_t));
+  part.words.insert(part.words.end(), arguments, arguments + slots);
+  part.slots = slots;
+  part.draws = draws;
+  parts_.push_back(std::move(part));
+  return parts_.back().launch();
+}
+
+template <typename Use>
+auto CudaGraph::WithNode(Part* part, const Task& task, const Use& use) {
+  KilnCudaLaunch* const launch = part->launch();
+  launch->task = task.number;
+  void* parameters[] = {launch};
+  cuda::KernelNode node;
+  node.function = task.function;
+  node.grid[0] = task.grid->Blocks(launch->arguments, device_->most_blocks());
+  node.block[0] = task.grid->threads();
+  node.parameters = parameters;
+  return use(node);
+}
+
+Result<> CudaGraph::AddTask(cuda::Function function, const Grid* grid, uint64_t number) {
+  Part& part = parts_.back();
+  Task task = {function, grid, number, nullptr};
+  Result<> added =
+      WithNode(&part, task, [this](const cuda::KernelNode& node) { return AddKernel(node); });
+  if (!added.ok()) return added;
+  task.node = last_;
+  part.tasks.push_back(task);
   return {};
 }
 
@@ -100,29 +117,45 @@ Result<> CudaGraph::Finish() {
 }
 
 // What the driver was given for starts before this one stays as it was.
-Result<> CudaGraph::DrawAgain(const std::function<uint64_t()>& random) {
-  const Words* drawn = nullptr;
-  for (Drawing& one : drawings_) {
-    auto* const launch = reinterpret_cast<KilnCudaLaunch*>(one.launch->data());
-    if (one.launch.get() != drawn) launch->random = random();
-    drawn = one.launch.get();
-    launch->task = one.task;
-    void* parameters[] = {launch};
-    one.parameters.parameters = parameters;
-    const cuda::Code code = device_->driver().GraphExecSetKernel(exec_, one.node, &one.parameters);
-    one.parameters.parameters = nullptr;
-    if (code != cuda::kSuccess) return device_->ErrorOf(code, "a captured graph cannot draw");
+Result<> CudaGraph::SetNodes(Part* part) {
+  part->is_set = false;
+  for (const Task& task : part->tasks) {
+    const cuda::Code code = WithNode(part, task, [&](const cuda::KernelNode& node) {
+      return device_->driver().GraphExecSetKernel(exec_, task.node, &node);
+    });
+    if (code != cuda::kSuccess) {
+      return device_->ErrorOf(code, "the CUDA driver does not change a captured graph");
+    }
+  }
+  part->is_set = true;
+  return {};
+}
+
+Result<> CudaGraph::Change(const uint64_t* arguments, const std::function<uint64_t()>& random) {
+  for (Part& part : parts_) {
+    KilnCudaLaunch* const launch = part.launch();
+    bool changes = part.draws || !part.is_set;
+    if (part.draws) launch->random = random();
+    if (arguments != nullptr) {
+      if (!std::equal(arguments, arguments + part.slots, launch->arguments)) {
+        std::copy_n(arguments, part.slots, launch->arguments);
+        changes = true;
+      }
+      arguments += part.slots;
+    }
+    if (!changes) continue;
+    if (Result<> set = SetNodes(&part); !set.ok()) return set;
   }
   return {};
 }
 
-Result<> CudaGraph::Launch(const std::function<uint64_t()>& random) {
+Result<> CudaGraph::Launch(const uint64_t* arguments, const std::function<uint64_t()>& random) {
   // In another library's context, the default stream would be another one, without an error.
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (exec_ == nullptr) return {};
   if (uses_trees_) device_->GrowTrees();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Result<> drawn = DrawAgain(random); !drawn.ok()) return drawn;
+  if (Result<> changed = Change(arguments, random); !changed.ok()) return changed;
   device_->NoteLaunch(names_);
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;

@@ -2,6 +2,7 @@
 #ifndef KILN_RUNTIME_CUDA_CUDA_GRAPH_H_
 #define KILN_RUNTIME_CUDA_CUDA_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,8 @@
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/grid.h"
+#include "runtime/cuda_abi.h"
 #include "runtime/launch_graph.h"
 #include "runtime/result.h"
 
@@ -28,34 +31,47 @@ class CudaGraph final : public LaunchGraph {
                const std::string& name) override;
   Result<> Finish() override;
   using LaunchGraph::Launch;
-  Result<> Launch(const std::function<uint64_t()>& random) override;
+  Result<> Launch(const uint64_t* arguments, const std::function<uint64_t()>& random) override;
 
   // --- The parts of a launch, in order (CudaKernel::AddTo)
+  // Begins one with `slots` arguments; the rest of the object is zero, for the caller to fill in
+  // before it adds tasks, which get it. `draws`: each start of the graph gives it another `random`.
+  KilnCudaLaunch* AddLaunch(const uint64_t* arguments, size_t slots, bool draws);
   // Memory of the launch alone, zeroed before the parts that follow. Launches outside of the graph
   // have other memory, since another thread may start the graph between their tasks.
   Result<cuda::Address> AddTemporaries(uint64_t bytes);
   // Some of the parts use trees with sparse levels.
   void NoteTrees() { uses_trees_ = true; }
   Result<> AddTreeWork(cuda::Address nodes, uint32_t node, uint32_t work);
-  // A task with the parameter `launch`, a KilnCudaLaunch. The tasks of one launch share the object.
-  // `draws`: each start of the graph gives the launch another `random`.
-  using Words = std::vector<uint64_t>;
-  Result<> AddTask(cuda::Function function, unsigned blocks, unsigned threads,
-                   const std::shared_ptr<Words>& launch, bool draws);
+  // Task `number` of the last launch. `grid` lives as long as the kernel.
+  Result<> AddTask(cuda::Function function, const Grid* grid, uint64_t number);
 
  private:
-  // A task whose launch draws random numbers.
-  struct Drawing {
+  struct Task {
+    cuda::Function function;
+    const Grid* grid;
+    uint64_t number;
     cuda::GraphNode node;
-    cuda::KernelNode parameters;
-    uint64_t task;
-    std::shared_ptr<Words> launch;
+  };
+  struct Part {
+    KilnCudaLaunch* launch() { return reinterpret_cast<KilnCudaLaunch*>(words.data()); }
+
+    std::vector<uint64_t> words;  // a KilnCudaLaunch
+    size_t slots;
+    bool draws;
+    bool is_set = true;  // whether all tasks' nodes have it
+    std::vector<Task> tasks;
   };
 
   Result<> AddKernel(const cuda::KernelNode& parameters);
+  // Calls `use` with the node's parameters for a task of the part.
+  template <typename Use>
+  auto WithNode(Part* part, const Task& task, const Use& use);
   // Makes `made` the last node.
   Result<> Took(cuda::Code code, cuda::GraphNode made);
-  Result<> DrawAgain(const std::function<uint64_t()>& random);
+  // Gives nodes what has changed. Requires: mutex_.
+  Result<> Change(const uint64_t* arguments, const std::function<uint64_t()>& random);
+  Result<> SetNodes(Part* part);
 
   CudaDevice* const device_;
   std::vector<std::shared_ptr<const LoadedKernel>> kernels_;
@@ -63,7 +79,7 @@ class CudaGraph final : public LaunchGraph {
   NamesInErrors names_;             // the same, after Finish
   std::vector<cuda::Address> temporaries_;
   bool uses_trees_ = false;
-  std::vector<Drawing> drawings_;
+  std::vector<Part> parts_;  // by launch
   cuda::Graph graph_ = nullptr;
   cuda::GraphNode last_ = nullptr;
   std::mutex mutex_;  // of launches: the driver does not allow two of `exec_` at the same time

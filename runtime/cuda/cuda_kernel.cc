@@ -357,9 +357,7 @@ Result<> CudaKernel::AddTo(LaunchGraph* to, const uint64_t* arguments) const {
   }
   auto* const graph = static_cast<CudaGraph*>(to);
   if (uses_trees_) graph->NoteTrees();
-  const auto words = std::make_shared<std::vector<uint64_t>>(sizeof(KilnCudaLaunch) / 8);
-  words->insert(words->end(), arguments, arguments + info_.arguments.size());
-  auto* const launch = reinterpret_cast<KilnCudaLaunch*>(words->data());
+  KilnCudaLaunch* const launch = graph->AddLaunch(arguments, info_.arguments.size(), info_.draws);
   launch->reports = reinterpret_cast<KilnCudaReports*>(device_->idle_reports());
   if (info_.temporary_bytes > 0) {
     Result<Address> temporaries = graph->AddTemporaries(info_.temporary_bytes);
@@ -368,15 +366,10 @@ Result<> CudaKernel::AddTo(LaunchGraph* to, const uint64_t* arguments) const {
   }
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const BoundTask& task = tasks_[i];
-    const unsigned blocks = task.grid.Blocks(arguments, device_->most_blocks());
-    if (blocks == 0) continue;
-    Result<> added;
-    if (task.tree_slot >= 0) {
-      added = graph->AddTreeWork(arguments[task.tree_slot], task.node, task.work);
-    } else {
-      launch->task = i;
-      added = graph->AddTask(task.function, blocks, task.grid.threads(), words, info_.draws);
-    }
+    if (task.grid.Blocks(arguments, device_->most_blocks()) == 0) continue;
+    const Result<> added = task.tree_slot >= 0
+                               ? graph->AddTreeWork(arguments[task.tree_slot], task.node, task.work)
+                               : graph->AddTask(task.function, &task.grid, i);
     if (!added.ok()) return added;
   }
   return {};

@@ -29,7 +29,7 @@ class Grid {
 
   uint32_t threads() const { return threads_; }
   // Blocks of a launch with these arguments, and at most `most` (0: as many as pay). 0: there is
-  // nothing to do.
+  // nothing to do, whatever the arguments.
   unsigned Blocks(const uint64_t* arguments, uint32_t most) const {
     const uint64_t blocks = factor_ == 0 ? blocks_ : BlocksFor(arguments);
     return static_cast<unsigned>(most == 0 ? blocks : std::min<uint64_t>(blocks, most));

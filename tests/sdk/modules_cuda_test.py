@@ -325,3 +325,83 @@ def test_damaged_images_are_refused(sim, seal, tmp_path):
     assert loaded(path) == (
         "ValueError FILE: not a module of Kiln, or damaged: its checksum is another\n"
     )
+
+
+# Runs of a graph with arguments that differ each time: its loop's length, its array's memory.
+GRAPH_IN_C = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kiln/kiln.h"
+#define CHECK(call) if ((call) != KILN_OK) return puts(kiln_error()), 1
+int main(int argc, char** argv) {
+  (void)argc;
+  kiln_context_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.device = KILN_DEVICE_CUDA;
+  options.cuda_driver = argv[2];
+  kiln_context* context;
+  kiln_module* module;
+  CHECK(kiln_context_new(&options, &context));
+  CHECK(kiln_module_open(context, argv[1], NULL, &module));
+  const kiln_graph* twice = kiln_module_graph(module, "twice");
+  for (int32_t turn = 0; turn < 20; ++turn) {
+    const int64_t count = 1 + 300 * (turn % 7);
+    int32_t* numbers = calloc(count, sizeof *numbers);
+    const kiln_array array = kiln_array_of(numbers, KILN_I32, 1, &count);
+    const kiln_named_arg args[] = {{"k", kiln_int(turn)}, {"a", kiln_array_arg(&array)}};
+    CHECK(kiln_graph_run(twice, NULL, args, 2, NULL));
+    for (int64_t i = 0; i < count; ++i) {
+      if (numbers[i] != 100 + turn) return printf("%d: %d\\n", (int)turn, (int)numbers[i]), 1;
+    }
+    free(numbers);
+  }
+  CHECK(kiln_module_free(module));
+  CHECK(kiln_context_free(context));
+  puts("right");
+  return 0;
+}
+"""
+GRAPH_IN_CPP = """
+#include <cstdio>
+#include <memory>
+#include <vector>
+#include "kiln/kiln.hpp"
+int main(int, char** argv) {
+  kiln::ContextOptions options;
+  options.device = kiln::Device::cuda;
+  options.cuda_driver = argv[2];
+  kiln::Context context = kiln::Context::create(options);
+  const kiln::Module module = kiln::Module::open(context, argv[1]);
+  kiln::World world = kiln::World::create(module);
+  const kiln::Graph twice = module.graph("twice");
+  for (std::int32_t turn = 0; turn < 20; ++turn) {
+    std::vector<std::int32_t> numbers(1 + 300 * (turn % 7));
+    twice.run(world, {{"a", numbers}, {"k", turn}});
+    for (const std::int32_t number : numbers) {
+      if (number != 100 + turn) return std::printf("%d: %d\\n", turn, number), 1;
+    }
+  }
+  std::puts("right");
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("graph.c", GRAPH_IN_C), ("graph.cc", GRAPH_IN_CPP)], ids=["C", "C++"]
+)
+def test_graphs_with_other_arguments_are_one_call(name, text, sim, package, tmp_path):
+    """From the ninth run on, and one for each kernel."""
+    source = tmp_path / name
+    source.write_text(text)
+    standard = ["-std=c++17"] if name.endswith(".cc") else []
+    program = build(package, tmp_path, source, *standard)
+    log = tmp_path / "log"
+    environment = {**BARE, "KILN_FAKE_CUDA": f"check=race,init;log={log}"}
+    assert run(program, sim.image, EMULATOR, env=environment) == "right\n"
+    calls = log.read_text().split()
+    assert calls.count("cuLaunchKernel") == 8 * 2
+    assert calls.count("cuGraphLaunch") == 20 - 8
+    assert calls.count("cuGraphExecKernelNodeSetParams") == (20 - 9) * 2
+    assert calls.count("cuGraphInstantiateWithFlags") == calls.count("cuGraphExecDestroy") == 1

@@ -22,6 +22,7 @@ struct FakeDriver {
   uint64_t last_launched, orders; /* the stream of a launch; of waits of streams for events */
   int64_t switches;               /* of the current context */
   int32_t last_device;            /* of a launch */
+  int32_t fail_change;            /* the n-th change of a graph from now on fails; 0: none */
 } fake_driver;
 static char contexts[2]; /* the devices' */
 static __thread char* current;
@@ -221,6 +222,7 @@ int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned
 /* Chains of nodes, with parameters of two argument slots. */
 typedef struct Node {
   void* function; /* null: a fill */
+  unsigned blocks, threads;
   uint64_t at, parameters[sizeof(KilnCudaLaunch) / 8 + 2];
   unsigned value;
   size_t width;
@@ -254,7 +256,9 @@ int cuGraphCreate(Graph** graph, unsigned flags) { return *graph = calloc(1, siz
 int cuGraphDestroy(Graph* graph) { return kOk; }
 int cuGraphExecDestroy(Graph* graph) { return kOk; }
 int cuGraphExecKernelNodeSetParams(Graph* graph, Node* node, const KernelNode* given) {
+  if (fake_driver.fail_change != 0 && --fake_driver.fail_change == 0) return 700;
   node->function = given->function;
+  node->blocks = given->sizes[0], node->threads = given->sizes[3];
 #ifndef KILN_EMPTY_LAUNCHES
   memcpy(node->parameters, given->parameters[0], sizeof node->parameters);
 #endif
@@ -287,7 +291,8 @@ int cuGraphLaunch(Graph* graph, void* stream) {
     if (node->function == NULL)
       memset(host(node->at), (int)node->value, node->width);
     else
-      cuLaunchKernel(node->function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+      cuLaunchKernel(node->function, node->blocks, 1, 1, node->threads, 1, 1, 0, stream, parameters,
+                     NULL);
   }
   return kOk;
 }

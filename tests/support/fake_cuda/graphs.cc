@@ -217,6 +217,8 @@ KILN_CALL cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
   auto works = std::make_shared<Works>(*exec->works);
   Work& work = (*works)[node->place];
   if (!work.is_kernel) return CUDA_ERROR_INVALID_VALUE;
+  // The function may be another one, but not of another context.
+  if (launch.module->context != work.kernel.module->context) return CUDA_ERROR_INVALID_VALUE;
   launch.cooperative = work.kernel.cooperative;
   work.kernel = std::move(launch);
   exec->works = std::move(works);
