@@ -1,5 +1,6 @@
 // Launches of kernels and graphs.
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -111,9 +112,11 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
                      uint64_t* results, const kiln_launch_options& options) {
   const ModuleKernel& of = kernel.of();
   const kiln_context& context = *kernel.module->context;
+  std::unique_lock<std::mutex> start;  // until a launch on a device has started
   if (world != nullptr) {
     world->world->Bind(kernel.number, slots);
     if (kernel.module->module->device() != nullptr) {
+      start = world->world->KeepHostAway();
       const Result<> done = world->world->HandOver(kernel.number);
       if (!done.ok()) return Fail(done.error());
     }
@@ -135,6 +138,11 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
   ModuleReports reports(*kernel.module->module, kernel.number,
                         own_print ? options.print : context.options.print,
                         own_print ? options.print_self : context.options.print_self);
+  const auto before_wait = [&] {
+    if (start.owns_lock()) start.unlock();
+    if (options.waits != nullptr) options.waits(options.waits_self);
+  };
+  reports.BeforeWait([&before_wait] { before_wait(); });
   launch.hooks = &reports.hooks();
   reports.StopWith(options.stop);
   if (of.code->Launch(slots, results, launch)) return KILN_OK;
@@ -144,9 +152,11 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
 // Runs `launch` between the copies of host arrays to the device and back. What a launch that fails
 // has written stays, as on the CPU.
 template <typename Launch>
-kiln_status WithCopies(HostArrays* arrays, const Launch& launch) {
+kiln_status WithCopies(HostArrays* arrays, const kiln_launch_options& options,
+                       const Launch& launch) {
   if (const Result<> copied = arrays->CopyIn(); !copied.ok()) return Fail(copied.error());
   const kiln_status done = launch();
+  if (options.waits != nullptr && arrays->AreWritten()) options.waits(options.waits_self);
   const Result<> copied = arrays->CopyBack();
   if (done != KILN_OK) return done;
   return copied.ok() ? KILN_OK : Fail(copied.error());
@@ -158,7 +168,8 @@ kiln_status WithCopies(HostArrays* arrays, const Launch& launch) {
                                             const kiln_launch_options& options) {
   HostArrays arrays(kernel.module->module->device());
   AddHostArrays(kernel, slots, &arrays);
-  return WithCopies(&arrays, [&] { return RunThere(kernel, world, slots, results, options); });
+  return WithCopies(&arrays, options,
+                    [&] { return RunThere(kernel, world, slots, results, options); });
 }
 
 // The same as RunThere, with slots of the parameters that may have addresses of the host.
@@ -290,7 +301,7 @@ class GraphRun {
       AddHostArrays(kernel, slots, &arrays);
       slots += kernel.of().code->info().arguments.size();
     }
-    return WithCopies(&arrays, [&] {
+    return WithCopies(&arrays, options, [&] {
       const std::shared_ptr<LaunchGraph> captured = Captured(world);
       return captured != nullptr ? LaunchAtOnce(*captured, world) : LaunchAll(world, options);
     });
@@ -321,6 +332,7 @@ class GraphRun {
     if (world == nullptr) {
       done = captured.Launch(slots_.data());
     } else {
+      const std::unique_lock<std::mutex> start = world->world->KeepHostAway();
       for (const ModuleGraph::Launch& launch : graph_.of().launches) {
         done = world->world->HandOver(KernelOf(graph_, launch).number);
         if (!done.ok()) return Fail(done.error());
@@ -334,11 +346,15 @@ class GraphRun {
   // Requires: slots for the kernels' device.
   kiln_status LaunchAll(kiln_world* world, const kiln_launch_options& options) {
     uint64_t* slots = slots_.data();
-    for (const ModuleGraph::Launch& launch : graph_.of().launches) {
+    kiln_launch_options of_this = options;
+    of_this.waits = nullptr;
+    const std::vector<ModuleGraph::Launch>& launches = graph_.of().launches;
+    for (const ModuleGraph::Launch& launch : launches) {
       const kiln_kernel& kernel = KernelOf(graph_, launch);
       const KernelInfo& info = kernel.of().code->info();
       Slots results(info.results.size());
-      const kiln_status done = RunThere(kernel, world, slots, results.data(), options);
+      if (&launch == &launches.back()) of_this.waits = options.waits;
+      const kiln_status done = RunThere(kernel, world, slots, results.data(), of_this);
       if (done != KILN_OK) return done;
       slots += info.arguments.size();
     }

@@ -9,6 +9,11 @@ HostArrays::~HostArrays() {
   for (const Scratch& one : scratch_) device_->ReturnScratch(one.memory, one.bytes);
 }
 
+bool HostArrays::AreWritten() const {
+  return std::any_of(arrays_.begin(), arrays_.end(),
+                     [](const Array& array) { return array.is_written && array.bytes > 0; });
+}
+
 // Arrays that overlap are parts of one copy, so that writes to one show in the other.
 Result<> HostArrays::CopyIn() {
   std::vector<Array*> sorted;

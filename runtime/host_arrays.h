@@ -23,6 +23,8 @@ class HostArrays {
   void Add(uint8_t* host, uint64_t bytes, uint64_t* slot, bool is_written) {
     arrays_.push_back({host, bytes, slot, is_written, nullptr});
   }
+  // Whether the launch may write to any, so that CopyBack waits.
+  bool AreWritten() const;
   // Before the launch: copies all to the device. Arrays that overlap do so there, too.
   Result<> CopyIn();
   // After it: waits for it if it may have written to arrays, and copies those back.

@@ -28,27 +28,6 @@ inline uint64_t Ticks() {
 // cost more time than other threads could use. About 20 us.
 constexpr uint64_t kUnlockTicks = 50'000;
 
-// Releases the GIL when it is told to, until the end.
-class Unlocked {
- public:
-  Unlocked() = default;
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-  ~Unlocked() {
-    if (state_ == nullptr) return;
-    PyEval_RestoreThread(state_);
-    EndUnlockedLaunch();
-  }
-  void Begin() {
-    if (state_ != nullptr) return;
-    BeginUnlockedLaunch();
-    state_ = PyEval_SaveThread();
-  }
-
- private:
-  PyThreadState* state_ = nullptr;
-};
-
 // The warnings of a launch about overflows: a text for each node and op, made at its first use.
 class OverflowTexts {
  public:

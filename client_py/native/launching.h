@@ -9,8 +9,31 @@
 #include <string>
 
 #include "client_py/native/bound_instance.h"
+#include "client_py/native/storage_object.h"
 
 namespace kiln {
+
+// Releases the GIL when it is told to, until its end. Memory that other threads destroy meanwhile
+// stays allocated.
+class Unlocked {
+ public:
+  Unlocked() = default;
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+  ~Unlocked() {
+    if (state_ == nullptr) return;
+    PyEval_RestoreThread(state_);
+    EndUnlockedLaunch();
+  }
+  void Begin() {
+    if (state_ != nullptr) return;
+    BeginUnlockedLaunch();
+    state_ = PyEval_SaveThread();
+  }
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
 
 // Before a launch of a kernel that prints: what the program printed appears first. Runs Python
 // code.

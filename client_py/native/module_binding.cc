@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client_cpp/devices.h"
+#include "client_py/native/launching.h"
 #include "client_py/native/module_arguments.h"
 #include "common/base/first_use.h"
 #include "kiln/kiln.h"
@@ -135,8 +135,9 @@ py::object ResultFrom(const kiln_param& result, const std::vector<uint64_t>& slo
 
 // ---- Kernels and fields of a world
 
-// Calls `launch` without the interpreter's lock, which it holds where arguments have been handed
-// over (Memory::HandOver). What kernels printed goes to sys.stdout.
+// Calls `launch` without the interpreter's lock. Where arguments have been handed over
+// (Memory::HandOver), it keeps that until the launch has started. What kernels printed goes to
+// sys.stdout.
 template <typename Launch>
 void Run(const ModuleArguments& arguments, const Launch& launch) {
   std::string printed;
@@ -148,8 +149,10 @@ void Run(const ModuleArguments& arguments, const Launch& launch) {
   options.print_self = &printed;
   kiln_status status;
   {
-    std::optional<py::gil_scoped_release> release;
-    if (!arguments.HandOver()) release.emplace();
+    Unlocked unlocked;
+    options.waits = [](void* self) { static_cast<Unlocked*>(self)->Begin(); };
+    options.waits_self = &unlocked;
+    if (!arguments.HandOver()) unlocked.Begin();
     status = launch(options);
   }
   if (!printed.empty()) py::print(printed, py::arg("end") = "");
@@ -268,16 +271,31 @@ py::tuple DescribeField(const LoadedModule& of, const std::string& name) {
                         tuple(field.first, field.ndim), field.bytes, field.is_sparse != 0);
 }
 
+// Calls `copy` without the interpreter's lock.
+template <typename Copy>
+void CopyField(const Copy& copy) {
+  kiln_status status;
+  {
+    const py::gil_scoped_release release;
+    status = copy();
+  }
+  Check(status);
+}
+
 void ReadField(const LoadedWorld& world, const std::string& name, const py::buffer& to) {
   const py::buffer_info info = to.request(/*writable=*/true);
-  Check(kiln_field_read(world.world, name.c_str(), info.ptr,
-                        static_cast<size_t>(info.size * info.itemsize)));
+  CopyField([&] {
+    return kiln_field_read(world.world, name.c_str(), info.ptr,
+                           static_cast<size_t>(info.size * info.itemsize));
+  });
 }
 
 void WriteField(const LoadedWorld& world, const std::string& name, const py::buffer& from) {
   const py::buffer_info info = from.request();
-  Check(kiln_field_write(world.world, name.c_str(), info.ptr,
-                         static_cast<size_t>(info.size * info.itemsize)));
+  CopyField([&] {
+    return kiln_field_write(world.world, name.c_str(), info.ptr,
+                            static_cast<size_t>(info.size * info.itemsize));
+  });
 }
 
 void RunGraph(const LoadedWorld& world, const std::string& name, const py::dict& args) {

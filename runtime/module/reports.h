@@ -3,7 +3,9 @@
 #define KILN_RUNTIME_MODULE_REPORTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "runtime/loaded_kernel.h"
 #include "runtime/module/module.h"
@@ -22,6 +24,8 @@ class ModuleReports {
 
   // The launch ends once *flag is not 0; null: only a failure ends it.
   void StopWith(volatile uint32_t* flag) { hooks_.failed = flag; }
+  // `call` once a device has all of the launch's work and the host is about to wait for it.
+  void BeforeWait(std::function<void()> call) { hooks_.awaits = std::move(call); }
   const LaunchHooks& hooks() const { return hooks_; }
   // Why the launch failed: the text of the assert, and its position. Empty texts of asserts, and
   // launches that the program stopped, have a text of ours.

@@ -174,8 +174,17 @@ Result<> World::HandOverViewed(int number) const {
   return {};
 }
 
+Result<> World::AwaitField(int number) const {
+  if (module_->device() == nullptr) return {};
+  for (const ModuleField::Component& part : module_->fields()[number].components) {
+    if (Result<> done = buffers_[part.tree]->Await(); !done.ok()) return done;
+  }
+  return {};
+}
+
 template <typename Use>
 Result<> World::MeetViews(int number, const Use& use) const {
+  const std::unique_lock<std::mutex> lock = KeepHostAway();
   // The host has nothing of its own after this, so it fetches what it uses.
   if (Result<> done = HandOverViewed(number); !done.ok()) return done;
   if (Result<> done = use(); !done.ok()) return done;
@@ -261,6 +270,7 @@ Result<> World::Read(int number, void* array) const {
   const ModuleField& field = module_->fields()[number];
   const size_t size = ScalarBytesOf(field.scalar);
   auto* to = static_cast<uint8_t*>(array);
+  if (Result<> ready = AwaitField(number); !ready.ok()) return ready;
   std::memset(to, 0, field.ArrayBytes());
   const auto copy = [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position,
                         int64_t step) {
@@ -275,6 +285,7 @@ Result<> World::Read(int number, void* array) const {
 Result<> World::Write(int number, const void* array) const {
   const size_t size = ScalarBytesOf(module_->fields()[number].scalar);
   const auto* from = static_cast<const uint8_t*>(array);
+  if (Result<> ready = AwaitField(number); !ready.ok()) return ready;
   const auto copy = [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
                         int64_t step) {
     for (uint64_t i = 0; i < count; ++i) {
@@ -300,6 +311,7 @@ Result<World::View> World::DeviceViewOf(int number) const {
   const uint32_t tree = module_->fields()[number].components[0].tree;
   Result<View> view = ArrayOf(number, RootOf(static_cast<int>(tree)));
   if (!view.ok()) return view;
+  const std::unique_lock<std::mutex> lock = KeepHostAway();
   viewed_[tree].store(true, std::memory_order_release);
   if (Result<> done = HandOverViewed(number); !done.ok()) return done.error();
   return view;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,14 @@ class World {
   void Touch();
 
   // Before a launch of kernel number `kernel`: hands over to the device what the host has written.
+  // Requires: KeepHostAway since before it, until the launch has started.
   Result<> HandOver(int kernel) const;
+  // While the lock exists, functions of the world that use fields wait: what they fetch before a
+  // launch has started and keep after it would be outdated. On the CPU there is nothing to lock.
+  std::unique_lock<std::mutex> KeepHostAway() const {
+    return module_->device() != nullptr ? std::unique_lock(host_uses_fields_)
+                                        : std::unique_lock<std::mutex>();
+  }
 
   // --- Fields
   // The address of component `component` at `indices`, which count from the first index of each
@@ -106,6 +114,8 @@ class World {
   template <typename Use>
   Result<> MeetViews(int field, const Use& use) const;
   Result<> HandOverViewed(int field) const;
+  // Waits for the work that a use of all elements has to wait for, while launches may start.
+  Result<> AwaitField(int field) const;
   // For a root of the field's tree at an address.
   Result<View> ArrayOf(int field, uint64_t root) const;
 
@@ -113,7 +123,8 @@ class World {
 
   std::shared_ptr<const Module> module_;
   std::vector<std::shared_ptr<TreeData>> trees_;
-  // Their memory, on devices with memory of their own.
+  mutable std::mutex host_uses_fields_;  // on devices with memory of their own
+  // Their memory, likewise.
   std::vector<std::shared_ptr<Buffer>> buffers_;
   // By tree: whether code that the world does not know of may use its memory.
   std::unique_ptr<std::atomic<bool>[]> viewed_;

@@ -163,30 +163,151 @@ print("as they should be")
     assert out == "as they should be\n"
 
 
-def test_ndarrays_for_modules_beside_reads(run, tmp_path):
-    out = run(f"""
+# A module with a kernel of each way to end, and a graph. `x` and `y` share pages.
+MODULE = """
+x, y = ti.field(ti.i32), ti.field(ti.i32)
+ti.root.dense(ti.i, 64).place(x, y)
+array = ti.types.ndarray(dtype=ti.i32, ndim=1)
+
 
 @ti.kernel
-def add(a: ti.types.ndarray(dtype=ti.i32, ndim=1)) -> ti.i32:
+def returns(a: array) -> ti.i32:
     for i in range(48):
         a[i] += 1
+        x[i] += 1
     return a[3]
 
-module = ti.aot.Module()
-module.add_kernel(add)
-module.export({str(tmp_path / "m.kiln")!r})
-loaded = ti.aot.load({str(tmp_path / "m.kiln")!r})
-a = ti.ndarray(ti.i32, 64)
+
+@ti.kernel
+def starts(a: array):
+    for i in range(48):
+        a[i] += 1
+        x[i] += 1
+
+
+@ti.kernel
+def copies(a: array, b: array):
+    for i in range(48):
+        a[i] += 1
+        b[i] += 1
+        x[i] += 1
+
+
+@ti.func
+def spend(a: ti.template(), times: ti.i32):
+    for i in a:
+        for j in range(times):
+            a[i] = a[i] * 5 + j
+
+
+@ti.kernel
+def works(a: array, times: ti.i32):
+    spend(a, times)
+
+
+@ti.kernel
+def copies_back(a: array, b: array, times: ti.i32):
+    spend(b, times)
+    a[3] += b[3]
+
+
+@ti.kernel
+def spends(a: array, times: ti.i32) -> ti.i32:
+    spend(a, times)
+    return a[3]
+
+
+@ti.kernel
+def speaks():
+    print(end="")
+
+
+def exported(path):
+    module = ti.aot.Module()
+    module.add_field("x", x)
+    module.add_field("y", y)
+    for kernel in returns, starts, copies, copies_back, spends:
+        module.add_kernel(kernel)
+    a = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "a", ti.i32, ndim=1)
+    times = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "times", ti.i32)
+    for name, parts in ("twice", [starts, starts]), ("told", [starts, speaks]):
+        builder = ti.graph.GraphBuilder()
+        for part in parts:
+            builder.dispatch(part, *[a] * (part is starts))
+        module.add_graph(name, builder.compile())
+    builder = ti.graph.GraphBuilder()
+    for part in (works, a, times), (speaks,):
+        builder.dispatch(*part)
+    module.add_graph("spent", builder.compile())
+    module.export(path)
+    return ti.aot.load(path)
+"""
+
+
+@pytest.mark.parametrize(
+    "launch",
+    ["returns(a)", "starts(a)", "copies(a, b)", "twice.run({'a': a})", "told.run({'a': a})"],
+)
+def test_modules_beside_accesses(run, launch, tmp_path):
+    """What a launch has changed is seen after it and stays, as does what another thread writes."""
+    out = run(f"""{MODULE}
+m = exported({str(tmp_path / "m.kiln")!r})
+a, b = ti.ndarray(ti.i32, 64), np.zeros(64, np.int32)
+steps = 2 if "twice" in {launch!r} else 1
 
 def launch():
-    for turn in range(1, 300):
-        loaded.add(a)
-        assert a[3] == turn, (a[3], turn)
+    for turn in range(1, 200):
+        m.{launch}
+        assert a[3] == steps * turn, (a[3], turn)
+        assert b[3] == (turn if "copies" in {launch!r} else 0), (b[3], turn)
+        if turn % 8 == 0:
+            assert (m.x.to_numpy()[:48] == steps * turn).all()
 
-beside(lambda: a[50], launch)
-print("as they should be")
+numbers = [0]
+
+def access():
+    numbers[0] += 1
+    a[50] = numbers[0]
+    m.y.from_numpy(np.full(64, numbers[0], np.int32))
+    assert a[50] == numbers[0]
+    assert (m.y.to_numpy() == numbers[0]).all()
+
+beside(access, launch)
+print(set(m.x.to_numpy()[:48]) == {{steps * 199}})
 """)
-    assert out == "as they should be\n"
+    assert out == "True\n"
+
+
+@pytest.mark.parametrize(
+    "launch",
+    ["spends(a, times)", "copies_back(a, b, times)", "spent.run({'a': a, 'times': times})"],
+)
+def test_threads_run_while_modules_wait(run, launch, tmp_path):
+    out = run(f"""{MODULE}
+import time
+
+m = exported({str(tmp_path / "m.kiln")!r})
+a, b = ti.ndarray(ti.i32, 64), np.zeros(64, np.int32)
+times = 10
+m.{launch}
+times = 20_000_000
+ticks = []
+took = []
+
+def launch():
+    begin = time.monotonic()
+    m.{launch}
+    took.append(time.monotonic() - begin)
+
+def tick():
+    ticks.append(time.monotonic())
+    time.sleep(0.001)
+
+beside(tick, launch)
+longest = max(later - one for one, later in zip(ticks, ticks[1:]))
+print(longest < took[0] / 2, took[0] > 0.1, longest, took[0])
+""")
+    assert out.startswith("True True "), out
 
 
 def test_threads_that_use_new_fields_at_the_same_time(run):

@@ -102,12 +102,14 @@ AT(kiln_view, array, 0);
 AT(kiln_view, shape, 48);
 AT(kiln_view, strides, 176);
 
-SIZE(kiln_launch_options, 32);
+SIZE(kiln_launch_options, 48);
 AT(kiln_launch_options, size, 0);
 AT(kiln_launch_options, max_threads, 4);
 AT(kiln_launch_options, print, 8);
 AT(kiln_launch_options, print_self, 16);
 AT(kiln_launch_options, stop, 24);
+AT(kiln_launch_options, waits, 32);
+AT(kiln_launch_options, waits_self, 40);
 
 SIZE(kiln_named_arg, 32);
 AT(kiln_named_arg, name, 0);

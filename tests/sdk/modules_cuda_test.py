@@ -405,3 +405,72 @@ def test_graphs_with_other_arguments_are_one_call(name, text, sim, package, tmp_
     assert calls.count("cuGraphLaunch") == 20 - 8
     assert calls.count("cuGraphExecKernelNodeSetParams") == (20 - 9) * 2
     assert calls.count("cuGraphInstantiateWithFlags") == calls.count("cuGraphExecDestroy") == 1
+
+
+# Fields that share pages of the host's mirror.
+SHARED = """
+import kiln as ti
+ti.init(arch=ti.cpu)
+x, y = ti.field(ti.i32, name="x"), ti.field(ti.i32, name="y")
+ti.root.dense(ti.i, 1024).place(x, y)
+
+@ti.aot.export
+@ti.kernel
+def step():
+    for i in x:
+        x[i] += 1
+
+@ti.aot.export
+@ti.kernel
+def stepped() -> ti.i32:
+    for i in x:
+        x[i] += 1
+    return x[0]
+"""
+IN_THREADS = """
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+#include "kiln/kiln.hpp"
+int main(int, char** argv) {
+  kiln::ContextOptions options;
+  options.device = kiln::Device::cuda;
+  options.cuda_driver = argv[2];
+  kiln::Context context = kiln::Context::create(options);
+  const kiln::Module module = kiln::Module::open(context, argv[1]);
+  kiln::World world = kiln::World::create(module);
+  constexpr int kRuns = 200;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (const char* name : {"step", "stepped"}) {
+    threads.emplace_back([&, step = module.kernel(name)] {
+      for (int run = 0; run < kRuns; ++run) step(world);
+    });
+  }
+  for (int thread = 0; thread < 2; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int run = 0; run < kRuns; ++run) {
+        world.set("y", {thread}, run);
+        wrong += world.get<std::int32_t>("y", {thread}) != run;
+        wrong += world.read<std::int32_t>("y")[static_cast<std::size_t>(thread)] != run;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::int32_t count : world.read<std::int32_t>("x")) wrong += count != 2 * kRuns;
+  std::printf("%d wrong\\n", wrong.load());
+}
+"""
+
+
+def test_threads_use_fields_beside_launches(package, tmp_path):
+    """What a launch has changed is seen after it and stays, as does what another thread writes."""
+    script, source, module = (tmp_path / name for name in ("shared.py", "threads.cc", "m.kiln"))
+    script.write_text(SHARED)
+    source.write_text(IN_THREADS)
+    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home")}
+    run(KILN, "export", script, "-o", module, "--target", "sm_90", env=environment)
+    run(KILN, "stop", env=environment)
+    program = build(package, tmp_path, source, "-std=c++17", "-pthread")
+    assert run(program, module, EMULATOR, env=BARE) == "0 wrong\n"

@@ -461,6 +461,10 @@ typedef struct kiln_launch_options {
   /* Storing 1, from any thread or a signal handler, ends the launch within about 100 ms:
    * KILN_ABORTED. The caller resets it. Launches on a CUDA device do not look at it. */
   volatile uint32_t* stop;
+  /* Called, maybe more than once, when a CUDA device has all work of the call and the caller is
+   * about to wait for it: bindings of other languages let their threads run from there on. */
+  void (*waits)(void* self);
+  void* waits_self;
 } kiln_launch_options;
 
 /* Runs a kernel and returns when it is done. `world` may be NULL for kernels without fields.
