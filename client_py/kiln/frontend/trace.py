@@ -283,8 +283,11 @@ def _is_value(value, ident=None):
     # Members were described in full when they were reached, but their classes may define more.
     if kind.__class__.__module__ == "enum":
         return ident is None or (ident in _OF_MEMBERS and not _redefines(kind, ident))
-    if issubclass(kind, tuple) and _is_named(kind):
+    if describe.is_named_tuple(kind):
         return ident is None or (ident in kind._fields and not _redefines(kind, ident))
+    if describe.is_model(kind):
+        # `==` and its text read more than its fields.
+        return ident in describe.fields_of_model(value) and not _redefines(kind, ident)
     return False
 
 
@@ -300,10 +303,6 @@ def _redefines(kind, ident):
             found = one.__dict__[ident].__class__
             return one.__module__ != "enum" and found.__name__ != "_tuplegetter"
     return False
-
-
-def _is_named(kind):
-    return hasattr(kind, "_fields") and describe.is_plain(kind, tuple)
 
 
 def _is_numpy_scalar(kind):

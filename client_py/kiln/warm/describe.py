@@ -114,16 +114,18 @@ class Describer:
         if module == PACKAGE or module.startswith(f"{PACKAGE}."):
             return self._own(value, module)
         if kind.__class__.__module__ == "enum":
-            if not is_plain(kind, _ENUM_END):
+            if not is_plain(kind, _ENUM_END, _NAMEDTUPLE):
                 raise Refused(f"an object of type {kind.__qualname__}")
             parts = self.items((value._value_, *_base_value(value)))
             return ("member", kind.__qualname__, value._name_, parts)
         if module == "typing" and hasattr(value, "__origin__"):
             return ("typing", self(value.__origin__), self.items(value.__args__))
-        if issubclass(kind, tuple) and hasattr(kind, "_fields") and is_plain(kind, tuple):
+        if is_named_tuple(kind):
             return ("named", kind.__qualname__, self(kind._fields), self.items(value))
         if is_plain(kind):
             return self._meet(value) or ("object", kind.__qualname__)
+        if is_model(kind):
+            return ("model", kind.__qualname__, self(fields_of_model(value)))
         raise Refused(f"an object of type {kind.__qualname__}")
 
     def _class(self, value):
@@ -285,8 +287,9 @@ def _own_name(value):
 _ENUM_END = "enum"
 
 
-def is_plain(kind, base=object):
-    """Whether the classes from `kind` up to `base` define no methods that run implicitly."""
+def is_plain(kind, base=object, others=frozenset()):
+    """Whether the classes from `kind` up to `base` define no methods that run implicitly. `others`
+    are names that Python's or a library's own machinery gives such classes."""
     for one in kind.__mro__:
         if one is base or one.__module__ == base:
             return True
@@ -298,12 +301,48 @@ def is_plain(kind, base=object):
             if name[:2] == "__" and name not in _HARMLESS and name[-2:] == "__":
                 # Names such as __my__repr__ are the program's own: Python has none with another
                 # "__" in it.
-                if (base is object or name not in _NAMEDTUPLE) and "__" not in name[2:-2]:
+                if name not in others and "__" not in name[2:-2]:
                     return False
     return False
 
 
+def is_named_tuple(kind):
+    """Whether the class is a named tuple whose objects are what their elements are."""
+    return (
+        issubclass(kind, tuple) and hasattr(kind, "_fields") and is_plain(kind, tuple, _NAMEDTUPLE)
+    )
+
+
+def is_model(kind):
+    """Whether the class is a model of Pydantic (1 or 2) whose objects are what their fields are.
+
+    Its objects are described by all their fields, because `__iter__` and `__getattr__` of Pydantic
+    read fields where a trace does not see it.
+    """
+    base = next((one for one in kind.__mro__ if one.__module__ == "pydantic.main"), None)
+    if base is None or base.__qualname__ != "BaseModel":
+        return False
+    return is_plain(kind, base, _MODEL)
+
+
+def fields_of_model(model):
+    """The fields of an object of Pydantic's, by name."""
+    return {**model.__dict__, **(getattr(model, "__pydantic_extra__", None) or {})}
+
+
 _NAMEDTUPLE = frozenset(("__getnewargs__", "__orig_bases__", "__mul__", "__rmul__"))
+# What Pydantic computes for each class; none of it reads or changes an object.
+_MODEL = frozenset(
+    "__class_vars__ __private_attributes__ __signature__ __pydantic_complete__ "
+    "__pydantic_computed_fields__ __pydantic_core_schema__ __pydantic_custom_init__ "
+    "__pydantic_decorators__ __pydantic_extra_info__ __pydantic_fields__ "
+    "__pydantic_fields_complete__ __pydantic_generic_metadata__ __pydantic_parent_namespace__ "
+    "__pydantic_post_init__ __pydantic_root_model__ __pydantic_serializer__ "
+    "__pydantic_setattr_handlers__ __pydantic_validator__ "
+    "__config__ __fields__ __exclude_fields__ __include_fields__ __validators__ "
+    "__pre_root_validators__ __post_root_validators__ __schema_cache__ __json_encoder__ "
+    "__custom_root_type__".split()
+)
 
 
 def _base_value(member):
@@ -452,5 +491,8 @@ __all__ = [
     "FunctionSource",
     "Refused",
     "add_imported_types",
+    "fields_of_model",
+    "is_model",
+    "is_named_tuple",
     "is_plain",
 ]
