@@ -80,6 +80,11 @@ def case(differs=None, **options):
 # ---- for cases
 
 
+def scalars(count, **options):
+    """Fields of one f32 each, with gradients."""
+    return [ti.field(ti.f32, (), needs_grad=True, **options) for _ in range(count)]
+
+
 def type_of(value):
     """The type of an expression (i32, vec2 f32, mat2x3 u8), for calls under `ti.static`."""
     if hasattr(value, "ptr"):  # Taichi's
