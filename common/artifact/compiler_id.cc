@@ -204,7 +204,8 @@ absl::Status WriteCompilerId(const std::string& record_path, const CompilerIdRec
   std::ofstream out(aside, std::ios::binary);
   out << text;
   out.close();
-  if (!out || rename(aside.c_str(), record_path.c_str()) != 0) {
+  // chmod, because of the umask.
+  if (!out || chmod(aside.c_str(), 0600) != 0 || rename(aside.c_str(), record_path.c_str()) != 0) {
     const absl::Status status = absl::ErrnoToStatus(errno, "cannot write " + record_path);
     unlink(aside.c_str());
     return status;

@@ -197,6 +197,15 @@ absl::Status CheckWay(const std::string& path) {
   return absl::OkStatus();
 }
 
+bool MakeDirectoryAt(int at, const std::string& name) {
+  if (mkdirat(at, name.c_str(), 0700) != 0) return false;
+  struct stat info;
+  if (fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if ((info.st_mode & 0700) == 0700) return true;
+  // Without links: another user may have exchanged it, where the directory above is not ours.
+  return fchmodat(at, name.c_str(), (info.st_mode & 07777) | 0700, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 absl::StatusOr<Folder> Folder::OpenAt(int at, const std::string& name, std::string path, int flags,
                                       const absl::Status& above) {
   Descriptor fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
@@ -225,7 +234,7 @@ absl::StatusOr<Folder> Folder::Make(absl::string_view name) const {
   absl::StatusOr<Folder> folder = Enter(name);
   if (!absl::IsNotFound(folder.status())) return folder;
   // Another process may make it at the same moment; Enter then checks what that one made.
-  if (mkdirat(fd(), std::string(name).c_str(), 0700) != 0 && errno != EEXIST) {
+  if (!MakeDirectoryAt(fd(), std::string(name)) && errno != EEXIST) {
     return Errno(errno, absl::StrCat("cannot make directory ", path_, "/", name));
   }
   return Enter(name);
@@ -241,6 +250,11 @@ absl::StatusOr<FolderFile> Folder::OpenFile(absl::string_view name, int flags) c
   // NONBLOCK above, because opening a FIFO would wait for its other end.
   if (!S_ISREG(file.info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
+  }
+  // A new file may lack these by the umask.
+  if ((flags & O_CREAT) != 0 && (file.info.st_mode & 0600) != 0600) {
+    if (fchmod(file.fd.get(), (file.info.st_mode & 07777) | 0600) != 0) return Errno(errno, path);
+    file.info.st_mode |= 0600;
   }
   file.own = own_.ok() ? CheckOwn(file.info, file.fd.get(), path) : own_;
   return file;

@@ -60,11 +60,11 @@ class Folder {
   absl::StatusOr<Folder> Enter(absl::string_view name) const;
   // The same, but follows a link: a user who can create one here could put anything here anyway.
   absl::StatusOr<Folder> Follow(absl::string_view name) const;
-  // The same as Enter, but creates a missing directory (0700).
+  // The same as Enter, but creates a missing directory (0700, whatever the umask).
   absl::StatusOr<Folder> Make(absl::string_view name) const;
 
-  // Opens the regular file `name`; `flags` as for open(2), a new file has mode 0600. NotFound, or
-  // FailedPrecondition as for Enter.
+  // Opens the regular file `name`; `flags` as for open(2), a new file has mode 0600, whatever the
+  // umask. NotFound, or FailedPrecondition as for Enter.
   absl::StatusOr<FolderFile> OpenFile(absl::string_view name, int flags) const;
   // Calls `visit` for each name that does not begin with a dot.
   void ForEachName(absl::FunctionRef<void(const char* name)> visit) const;
@@ -89,6 +89,10 @@ class Folder {
 
 // Advice for messages: how to make a directory or file own.
 inline constexpr char kMakeItYours[] = "make it yours alone (chown, chmod go-w)";
+
+// Creates the directory `name` below the directory `at` (or AT_FDCWD). Its user may use it,
+// whatever the umask; others may not. False: errno says why.
+bool MakeDirectoryAt(int at, const std::string& name);
 
 // OK, or PermissionDenied, which says why the file of `info` is not own. `fd`: the same, open.
 absl::Status CheckOwn(const struct stat& info, int fd, absl::string_view path);

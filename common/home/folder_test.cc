@@ -114,6 +114,20 @@ TEST_F(FolderTest, MakesPrivateDirectories) {
   EXPECT_TRUE(folder.Make("new").ok());
 }
 
+TEST_F(FolderTest, MakesUsableFilesWhateverTheUmask) {
+  const Folder folder = *Folder::Open(dir_);
+  const mode_t before = umask(0777);
+  const absl::StatusOr<Folder> made = folder.Make("masked");
+  const absl::StatusOr<FolderFile> file = folder.OpenFile("file", O_WRONLY | O_CREAT);
+  umask(before);
+  EXPECT_EQ(made->info().st_mode & 0777, 0700u);
+  EXPECT_EQ(file->info.st_mode & 0777, 0600u);
+  EXPECT_EQ(folder.OpenFile("file", O_RDONLY)->info.st_mode & 0777, 0600u);
+  // Its user's choice, which opening it does not change.
+  const std::string closed = MakeFile("closed", 0400);
+  EXPECT_EQ(folder.OpenFile("closed", O_RDONLY)->info.st_mode & 0777, 0400u);
+}
+
 TEST_F(FolderTest, RefusesAPathThatOthersCanChange) {
   const std::string open = MakeDirectory("open", 0777);
   MakeDirectory("open/home");

@@ -26,7 +26,7 @@ constexpr uint64_t kMaxNoteBytes = 256;
 constexpr int kNoteTries = 3;
 
 absl::Status MakeDirectory(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
+  if (MakeDirectoryAt(AT_FDCWD, path) || errno == EEXIST) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot make directory ", path));
 }
 
@@ -98,7 +98,10 @@ absl::StatusOr<std::string> ReadSocketNote(const Folder& home) {
 // written the note meanwhile.
 absl::Status WriteSocketNote(const Folder& home) {
   std::string path = UsualSocketDirectory() + "-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, path);
+  // chmod, because of the umask.
+  if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0700) != 0) {
+    return absl::ErrnoToStatus(errno, path);
+  }
   const std::string aside = absl::StrCat(kSocketNote, ".", getpid());
   ASSIGN_OR_RETURN(const FolderFile file, home.OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC));
   const bool written =

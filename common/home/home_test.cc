@@ -62,6 +62,22 @@ TEST(Home, CreateMakesPrivateDirectoriesAndMayRunTwice) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
+TEST(Home, CreateDoesNotDependOnTheUmask) {
+  for (const mode_t mask : {0777, 0700, 0300, 0022}) {
+    const std::string above = Scratch() + "/above", dir = above + "/home";
+    const Home home = *Home::Find(dir);
+    const mode_t before = umask(mask);
+    const absl::Status status = home.Create();
+    umask(before);
+    ASSERT_TRUE(status.ok()) << status;
+    for (const std::string& path : {above, dir, home.CacheDir(), home.TempDir()}) {
+      struct stat info;
+      ASSERT_EQ(stat(path.c_str(), &info), 0);
+      EXPECT_EQ(info.st_mode & 0777, 0700u) << path << " under umask " << mask;
+    }
+  }
+}
+
 TEST(Home, CreateNamesTheObstacle) {
   const std::string file = Scratch() + "/file";
   fclose(fopen(file.c_str(), "w"));

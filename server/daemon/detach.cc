@@ -80,8 +80,6 @@ void Detach(const std::vector<int>& keep) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (chdir("/") != 0) perror("kilnd: chdir /");
-  // Files of the daemon are its user's alone, whatever the starter allowed.
-  umask(077);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);
   CloseAllBut(keep);

@@ -508,6 +508,9 @@ int Main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Before anything opens a descriptor: the manager's numbers begin at 3.
   const std::vector<int> sockets = SocketsOfManager();
+  // Files of the daemon are its user's alone, and its user can use them, whatever the starter's
+  // mask.
+  umask(077);
   // Before any code counts processors.
   const bool detaches =
       std::any_of(argv, argv + argc, [](absl::string_view arg) { return arg == "--daemonize"; });

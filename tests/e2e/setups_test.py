@@ -110,6 +110,16 @@ def test_limits_of_a_shell_are_not_the_daemons(kiln, program):
     assert os.sched_getaffinity(pid) == os.sched_getaffinity(1)
 
 
+@pytest.mark.parametrize("mask", ["0700", "0777"])
+def test_a_home_made_under_any_umask_can_be_used(kiln, program, mask):
+    _in_shell(kiln, f"umask {mask}; $KILN run {program(1)}")
+    kiln("stop")
+    for folder, _, files in os.walk(kiln.home):
+        assert os.stat(folder).st_mode & 0o777 == 0o700, folder
+        for name in files:
+            assert os.stat(os.path.join(folder, name)).st_mode & 0o600 == 0o600, name
+
+
 def test_a_mistake_in_the_configuration_is_named_and_fails_no_program(kiln, program):
     kiln.home.mkdir()
     conf = kiln.home / "kilnd.conf"
