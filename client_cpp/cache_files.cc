@@ -19,6 +19,7 @@
 #include "common/artifact/entry.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/bytes.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu/glibc.h"
 #include "runtime/loaded_kernel.h"
@@ -75,11 +76,11 @@ absl::StatusOr<std::string> ReadAll(const std::string& path, uint64_t limit) {
   return Read(file, 0, file.size);
 }
 
-absl::Status WriteAll(int fd, absl::string_view bytes) {
+absl::Status WriteAll(int fd, absl::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Errno("write");
+    if (n < 0) return WriteError(errno, path);
     bytes.remove_prefix(n);
   }
   return absl::OkStatus();
@@ -162,7 +163,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
   ExportResult result;
   BundleWriter writer([&](absl::string_view piece) {
     result.bytes += piece.size();
-    return WriteAll(fd, piece);
+    return WriteAll(fd, piece, path);
   });
   absl::Status status = absl::OkStatus();
   for (const std::string& file : files) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client_cpp/spawn.h"
 #include "common/base/clock.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/home/programs.h"
 
@@ -69,7 +70,8 @@ absl::Status PrivateWorker::Start() {
   if (!connection.ok()) {
     Stop();
     return absl::UnavailableError(
-        absl::StrCat("kiln-worker does not answer: ", connection.status().message(), LastWords()));
+        absl::StrCat("kiln-worker does not answer: ", connection.status().message(), LastWords(),
+                     TooSmallFiles()));
   }
   connection_ = *std::move(connection);
   return absl::OkStatus();

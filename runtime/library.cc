@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -35,14 +36,21 @@ std::string UniquePath(int fd) {
   return path + "/" + std::to_string(fd);
 }
 
+Error WriteError(int error) {
+  std::string text = std::string("writing a kernel: ") + strerror(error);
+  rlimit limit;
+  if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+    text += " (this process may write files of at most " + std::to_string(limit.rlim_cur) +
+            " bytes, see ulimit -f)";
+  }
+  return {ErrorCode::kResourceExhausted, std::move(text)};
+}
+
 Result<> WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      return Error{ErrorCode::kResourceExhausted,
-                   std::string("writing a kernel: ") + strerror(errno)};
-    }
+    if (n <= 0) return WriteError(errno);
     bytes.remove_prefix(n);
   }
   return {};

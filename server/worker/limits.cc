@@ -21,6 +21,14 @@ void Lower(int resource, uint64_t value) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
 }
 
+// A limit of the user's shell: what the compiler may write is for the sandbox to say.
+void RaiseFileLimit() {
+  rlimit now;
+  if (getrlimit(RLIMIT_FSIZE, &now) != 0) return;
+  now.rlim_cur = now.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &now);
+}
+
 void CloseRange(unsigned first, unsigned last) {
   if (first <= last) syscall(SYS_close_range, first, last, 0);
 }
@@ -39,6 +47,7 @@ void ConfineProcess(const Limits& limits, int keep) {
   } else {
     CloseRange(3, ~0u);
   }
+  RaiseFileLimit();
   Lower(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
   if (limits.memory_bytes != 0) Lower(RLIMIT_AS, limits.memory_bytes);

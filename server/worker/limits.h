@@ -12,8 +12,8 @@ struct Limits {
 };
 
 // Makes the process die with its parent and write no core, closes all descriptors except 0, 1, 2
-// and `keep`, and sets `limits`. Skips what the system does not allow: the limits are a safeguard
-// that nothing depends on.
+// and `keep`, raises the limit on the size of files to the hard one, and sets `limits`. Skips what
+// the system does not allow: the limits are a safeguard that nothing depends on.
 void ConfineProcess(const Limits& limits, int keep);
 
 }  // namespace kiln

@@ -110,6 +110,28 @@ def test_limits_of_a_shell_are_not_the_daemons(kiln, program):
     assert os.sched_getaffinity(pid) == os.sched_getaffinity(1)
 
 
+def test_a_limit_on_file_sizes_is_named_and_no_file_is_lost(kiln, program, tmp_path):
+    # Pipes are no files, so what the commands print gets through.
+    for server in ("", "KILN_SERVER=off"):
+        done = _in_shell(kiln, f"ulimit -f 1; {server} $KILN run {program(1)}")
+        assert done.returncode == 1
+        assert "write files of at most 1024 bytes (ulimit -f)" in done.stderr
+    # A compiler raises a soft limit; the program itself cannot write the code to load.
+    soft = _in_shell(kiln, f"ulimit -S -f 1; KILN_SERVER=off $KILN run {program(1)}")
+    assert "writing a kernel: File too large (this process may write files of at" in soft.stderr
+    kiln("run", program(1))
+    file = tmp_path / "file"
+    limit = f"{file}: File too large (this process may write files of at most 0 bytes, see ulimit"
+    for command in (f"cache export {file} --all", f"warm -o {file} {program(1)}"):
+        file.write_text("earlier")
+        done = _in_shell(kiln, f"ulimit -f 0; $KILN {command}")
+        assert done.returncode == 1 and limit in done.stderr
+        assert file.read_text() == "earlier" and os.listdir(tmp_path).count("file") == 1
+    done = _in_shell(kiln, f"ulimit -f 0; KILN_MANIFEST={file} $KILN run {program(1)}")
+    assert done.stdout == "done\n" and f"KILN_MANIFEST={limit}" in done.stderr
+    assert file.read_text() == "earlier"
+
+
 @pytest.mark.parametrize("mask", ["0700", "0777"])
 def test_a_home_made_under_any_umask_can_be_used(kiln, program, mask):
     _in_shell(kiln, f"umask {mask}; $KILN run {program(1)}")

@@ -1,10 +1,11 @@
 """`ti.aot.Module`: what a program exports, and the files that it becomes."""
 
+import io
 import os
 import sys
 import warnings
 
-from .. import _native, runtime
+from .. import _native, runtime, whole_file
 from ..arch import cpu, cuda
 from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
 from ..data.field import Field
@@ -201,7 +202,7 @@ class Module:
         data = self._bytes(name, is_static)
         if is_static:
             data = _archive(f"{name}.o", f"kiln_module_v1_{name}", data)
-        _write(path, data)
+        whole_file.write(path, data)
 
     def save(self, filepath):
         """Writes the module into a directory: `module.kiln`, `__content__` and `__version__`.
@@ -212,7 +213,7 @@ class Module:
         files = self._files()
         os.makedirs(filepath, exist_ok=True)
         for name, data in files.items():
-            _write(os.path.join(filepath, name), data)
+            whole_file.write(os.path.join(filepath, name), data)
 
     def archive(self, filepath):
         """Writes what `save` writes into one archive.
@@ -225,9 +226,11 @@ class Module:
         if not filepath.endswith(".tcm"):
             raise say.export_archive_name(path=filepath)
         files = self._files()
-        with zipfile.ZipFile(filepath, "w") as archive:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
             for name, data in files.items():
                 archive.writestr(zipfile.ZipInfo(name, (2000, 12, 1, 0, 0, 0)), data)
+        whole_file.write(filepath, packed.getvalue())
 
     def _files(self):
         return {
@@ -351,19 +354,6 @@ def _module_name(path):
     if not stem.isidentifier():
         raise say.export_to_path_without_name(path=path)
     return stem
-
-
-def _write(path, data):
-    """Replaces a file whole: a program may have it mapped."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
 
 
 def _archive(member, symbol, data):

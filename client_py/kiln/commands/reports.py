@@ -8,6 +8,7 @@ import dataclasses
 import json
 from xml.sax.saxutils import escape, quoteattr
 
+from .. import whole_file
 from .options import BadOption, check_folder
 
 
@@ -57,8 +58,7 @@ class Report:
         """Writes each file of `paths`, which `check_paths` has accepted. Raises OSError."""
         for path in paths:
             text = as_junit(self) if path.endswith(".xml") else json.dumps(as_json(self), indent=1)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
+            whole_file.write(path, (text + "\n").encode())
 
 
 def check_paths(paths):

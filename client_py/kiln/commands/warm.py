@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from .. import _native, misses
+from .. import _native, misses, whole_file
 from ..warm import manifest, program
 from . import reports
 from .common import failure, home, print_json, session
@@ -71,8 +71,7 @@ def main(argv):
             report.status = 1
         if options["output"]:
             carried = manifest.with_recorded(wanted, home()).to_bytes()
-            with open(options["output"], "wb") as file:
-                file.write(carried)
+            whole_file.write(options["output"], carried)
         report.write(options["report"])
     except KeyboardInterrupt:
         return 130

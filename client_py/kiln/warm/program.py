@@ -8,7 +8,7 @@ for a portable manifest.
 import os
 import sys
 
-from .. import _native, runtime
+from .. import _native, runtime, whole_file
 from .._native import BadManifest, Manifest, ManifestUnit
 from . import notes
 
@@ -138,8 +138,7 @@ def _save():
 
         data = with_recorded(made, _state.session.home).to_bytes()
         try:
-            with open(carried, "wb") as file:
-                file.write(data)
+            whole_file.write(carried, data)
         except OSError as error:
             print(f"kiln: KILN_MANIFEST={carried}: {error.strerror}", file=sys.stderr)
     if _state.note is None or made == _state.known:

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/wire/version.h"
 
@@ -97,8 +98,9 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Option
     status = absl::FailedPreconditionError(absl::StrCat("speaks protocol ", reply.protocol()));
   }
   if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(options.program, " did not start: ", status.message()));
+    return absl::Status(
+        status.code(),
+        absl::StrCat(options.program, " did not start: ", status.message(), TooSmallFiles()));
   }
   if (options.greeted) options.greeted(reply);
   return worker;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/file_limit.h"
 
 namespace kiln::cpu {
 
@@ -20,7 +21,7 @@ std::string MemoryFile::path() const { return absl::StrCat("/proc/self/fd/", fd_
 absl::Status MemoryFile::Write(llvm::StringRef bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n = write(fd_, bytes.data() + done, bytes.size() - done);
-    if (n < 0) return absl::ErrnoToStatus(errno, "writing a memory file");
+    if (n < 0) return WriteError(errno, "a memory file of the compiler");
     done += n;
   }
   return absl::OkStatus();
