@@ -105,6 +105,11 @@ inline bool IsLive(const kiln_context* context) {
 inline bool IsLive(const kiln_module* module) {
   return module != nullptr && module->magic == kModuleMagic;
 }
+// Kernels and graphs are their module's, which keeps their memory when it is freed.
+inline bool IsLive(const kiln_kernel* kernel) {
+  return kernel != nullptr && IsLive(kernel->module);
+}
+inline bool IsLive(const kiln_graph* graph) { return graph != nullptr && IsLive(graph->module); }
 inline bool IsLive(const kiln_world* world) {
   return world != nullptr && world->magic == kWorldMagic;
 }

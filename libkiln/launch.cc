@@ -186,7 +186,7 @@ inline kiln_status Run(const kiln_kernel& kernel, kiln_world* world, uint64_t* s
 kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world, uint64_t* slots,
                               uint64_t* results, const kiln_launch_options* options) {
   return Guarded([&]() -> kiln_status {
-    if (kernel == nullptr) return FailNull("kiln_launch_slots", "kernel");
+    if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_launch_slots", "kernel");
     if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
       return fits;
     }
@@ -197,7 +197,7 @@ kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world, uint
 kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln_arg* args,
                         size_t count, uint64_t* results, const kiln_launch_options* options) {
   return Guarded([&]() -> kiln_status {
-    if (kernel == nullptr) return FailNull("kiln_launch", "kernel");
+    if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_launch", "kernel");
     const kiln::ModuleKernel& of = kernel->of();
     if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
       return fits;
@@ -371,7 +371,7 @@ class GraphRun {
 kiln_status kiln_graph_run(const kiln_graph* graph, kiln_world* world, const kiln_named_arg* args,
                            size_t count, const kiln_launch_options* options) {
   return Guarded([&]() -> kiln_status {
-    if (graph == nullptr) return FailNull("kiln_graph_run", "graph");
+    if (!kiln::capi::IsLive(graph)) return FailNull("kiln_graph_run", "graph");
     if (args == nullptr && count > 0) return FailNull("kiln_graph_run", "args");
     for (const kiln::ModuleGraph::Launch& launch : graph->of().launches) {
       const kiln_kernel& kernel = kiln::capi::GraphRun::KernelOf(*graph, launch);

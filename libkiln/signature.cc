@@ -123,7 +123,7 @@ using kiln::capi::FailNull;
 using kiln::capi::Guarded;
 
 kiln_status kiln_kernel_signature(const kiln_kernel* kernel, kiln_signature* signature) {
-  if (kernel == nullptr) return FailNull("kiln_kernel_signature", "kernel");
+  if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_kernel_signature", "kernel");
   if (signature == nullptr) return FailNull("kiln_kernel_signature", "signature");
   const kiln::ModuleKernel& of = kernel->of();
   kiln_signature made{};
@@ -140,7 +140,7 @@ kiln_status kiln_kernel_signature(const kiln_kernel* kernel, kiln_signature* sig
 
 kiln_status kiln_kernel_param(const kiln_kernel* kernel, size_t number, kiln_param* param) {
   return Guarded([&]() -> kiln_status {
-    if (kernel == nullptr) return FailNull("kiln_kernel_param", "kernel");
+    if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_kernel_param", "kernel");
     if (param == nullptr) return FailNull("kiln_kernel_param", "param");
     const kiln::ModuleKernel& of = kernel->of();
     if (number >= of.params.size()) {
@@ -156,7 +156,7 @@ kiln_status kiln_kernel_param(const kiln_kernel* kernel, size_t number, kiln_par
 
 kiln_status kiln_kernel_result(const kiln_kernel* kernel, size_t number, kiln_param* result) {
   return Guarded([&]() -> kiln_status {
-    if (kernel == nullptr) return FailNull("kiln_kernel_result", "kernel");
+    if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_kernel_result", "kernel");
     if (result == nullptr) return FailNull("kiln_kernel_result", "result");
     const kiln::ModuleKernel& of = kernel->of();
     if (number >= of.results.size()) {
@@ -171,7 +171,7 @@ kiln_status kiln_kernel_result(const kiln_kernel* kernel, size_t number, kiln_pa
 
 kiln_status kiln_graph_param(const kiln_graph* graph, size_t number, kiln_param* param) {
   return Guarded([&]() -> kiln_status {
-    if (graph == nullptr) return FailNull("kiln_graph_param", "graph");
+    if (!kiln::capi::IsLive(graph)) return FailNull("kiln_graph_param", "graph");
     if (param == nullptr) return FailNull("kiln_graph_param", "param");
     const kiln::ModuleGraph& of = graph->of();
     if (number >= of.args.size()) return kiln::capi::Beyond("arguments", of.name, of.args.size());
@@ -185,7 +185,7 @@ kiln_status kiln_graph_param(const kiln_graph* graph, size_t number, kiln_param*
 }
 
 const char* kiln_graph_name(const kiln_graph* graph) {
-  return graph == nullptr ? "" : graph->of().name.c_str();
+  return kiln::capi::IsLive(graph) ? graph->of().name.c_str() : "";
 }
 
 const char* kiln_dtype_name(kiln_dtype dtype) {

@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
   float few[2];
   const int64_t far[] = {32, 0};
   void* at;
+  uint64_t slots[8] = {0};
   kiln_view view;
   tell("no field", kiln_field_read(world, "heights", few, sizeof few));
   tell("bytes", kiln_field_read(world, "height", few, sizeof few));
@@ -93,6 +94,13 @@ int main(int argc, char** argv) {
   tell("freed twice", kiln_world_free(world));
   if (kiln_module_free(module) != KILN_OK) return 1;
   tell("a freed module", kiln_world_new(module, NULL, &world));
+  kiln_param param = {.size = sizeof param};
+  tell("a freed module's kernel", kiln_launch(norms, NULL, &one, 1, NULL, NULL));
+  tell("its slots", kiln_launch_slots(norms, NULL, slots, NULL, NULL));
+  tell("its parameters", kiln_kernel_param(norms, 0, &param));
+  tell("a freed module's graph", kiln_graph_run(twice, NULL, some, 1, NULL));
+  tell("its arguments", kiln_graph_param(twice, 0, &param));
+  if (kiln_graph_name(twice)[0] != '\0') return 1;
   tell("a kernel of no name", kiln_module_kernel(other, NULL) == NULL ? KILN_NOT_FOUND : KILN_OK);
   return 0;
 }
