@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/artifact/cuda_toolkit.h"
 #include "common/base/digest.h"
 #include "common/base/status_macros.h"
@@ -16,6 +17,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/cuda_abi.h"
 #include "server/compiler/codegen/codegen.h"
 #include "server/compiler/codegen/cpu/link_module.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
@@ -149,6 +151,19 @@ struct Compiler::State {
   CodeGenerator generator;
 };
 
+// Entries of more parameters need newer drivers, and none takes 32 KB.
+void CheckSlotsForCuda(const CheckedUnit& checked, std::vector<proto::Diagnostic>* diagnostics) {
+  const size_t slots = checked.arguments.slots.size();
+  if (slots <= KILN_CUDA_MAX_SLOTS) return;
+  proto::Diagnostic& diagnostic = diagnostics->emplace_back();
+  diagnostic.set_severity(proto::ERROR);
+  diagnostic.set_kind(proto::KIND_UNSUPPORTED);
+  diagnostic.set_message(absl::StrCat(
+      "a launch on CUDA has at most ", KILN_CUDA_MAX_SLOTS, " numbers, here ", slots,
+      ": two for each field, one for each ndarray and each of its axes, and one for each element "
+      "of vectors and matrices; divide the kernel"));
+}
+
 absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, bool for_cpu, Stopwatch* watch,
                                         std::vector<proto::Diagnostic>* diagnostics) {
   std::string broken;
@@ -201,6 +216,7 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   Stopwatch watch(report, &out.stages);
 
   ASSIGN_OR_RETURN(const CheckedUnit checked, CheckUnit(unit, &out.diagnostics));
+  if (unit.target().has_cuda()) CheckSlotsForCuda(checked, &out.diagnostics);
   watch.Stage("check");
   if (!out.diagnostics.empty()) return out;
 

@@ -254,6 +254,43 @@ fill(200)
     assert "local variables of 1048576 bytes on CUDA, where a thread has 524288" in done.stderr
 
 
+def test_the_most_arguments_of_a_launch(run):
+    """A kernel may have as many as a launch has parameters, and one that has more is named."""
+    out = run("""
+def total_of(count):
+    fields = [ti.field(ti.i32, 4) for _ in range(count)]
+    total = ti.field(ti.i32, ())
+    for k, field in enumerate(fields):
+        field.fill(k)
+
+    @ti.kernel
+    def add(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        for i in range(4):
+            for field in ti.static(fields):
+                total[None] += field[i]
+            a[i] += 1
+
+    a = ti.ndarray(ti.i32, 4)
+    add(a)
+    with ti.graph.capture() as graph:
+        add(a)
+    graph.launch()
+    print(total[None] == 8 * sum(range(count)), a[3])
+
+ti.init(arch=ti.cuda, unrolling_limit=0)
+total_of(248)
+fault(total_of, 249)
+ti.init(arch=ti.cpu, unrolling_limit=0)
+total_of(249)
+""")
+    assert out == """True 2
+TaichiCompilationError: 
+kernel 'add': a launch on CUDA has at most 500 numbers, here 502: two for each field, one for each \
+ndarray and each of its axes, and one for each element of vectors and matrices; divide the kernel
+True 2
+"""
+
+
 @pytest.mark.parametrize(
     "settings, text",
     [

@@ -126,7 +126,9 @@ _ERRORS = {
 def raise_diagnostics(diagnostics, ctx):
     """Raises the compiler's first error, with its notes, in the front end's form."""
     error = min(diagnostics, key=lambda d: d.severity != "ERROR")
-    text = "\n" + _located(error)
+    # What is of no node is of the kernel as a whole.
+    what = "" if error.spans else f"kernel '{ctx.kernel_name}': "
+    text = f"\n{what}{_located(error)}"
     for note in diagnostics:
         if note.severity == "NOTE":
             text += "\n" + _located(note)

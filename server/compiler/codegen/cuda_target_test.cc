@@ -640,14 +640,5 @@ TEST(CudaTargetTest, ATaskTakesItsLaunchByValue) {
   EXPECT_EQ(made->tasks[0].kind(), proto::TASK_SERIAL);
 }
 
-TEST(CudaTargetTest, NamesWhatItHasNoCodeFor) {
-  const std::string many =
-      "kiln.kernel @k storages [] results [] attributes {slots = 501 : i64} {\n"
-      "kiln.task.serial \"s\" {\nkiln.return\n}\nkiln.return\n}\n";
-  const auto made = Compile(many, Target::Cuda(90));
-  EXPECT_EQ(made.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(made.status().ToString(), HasSubstr("501 argument slots on CUDA"));
-}
-
 }  // namespace
 }  // namespace kiln

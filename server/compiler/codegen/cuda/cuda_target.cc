@@ -9,7 +9,6 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "runtime/cuda_abi.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/atomics.h"
 #include "server/compiler/codegen/cuda/abi.h"
@@ -124,12 +123,6 @@ llvm::StringRef LibdeviceName(mlir::Operation& op) {
 // --- Entry form, iteration, storage ------------------------------------------------------
 
 llvm::Function* CudaTarget::NewTaskFunction(KernelState* state, const std::string& name) const {
-  // Entries of more parameters need newer drivers, and none takes 32 KB.
-  if (state->num_slots > KILN_CUDA_MAX_SLOTS && state->unsupported.empty()) {
-    state->unsupported =
-        absl::StrCat("kernels with ", state->num_slots, " argument slots on CUDA (of at most ",
-                     KILN_CUDA_MAX_SLOTS, ")");
-  }
   llvm::LLVMContext& c = state->module->getContext();
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), {llvm::PointerType::get(c, 0)},
                                        /*isVarArg=*/false);
