@@ -44,7 +44,7 @@ typedef struct KilnCudaReports {
 typedef struct KilnCudaPrint {
   uint32_t size; /* in bytes, with this header and the values */
   uint32_t node, count, task;
-  uint64_t iteration; /* its place in the loop; in functions the number of the thread */
+  uint64_t iteration; /* its place in the loop */
   uint64_t values[];
 } KilnCudaPrint;
 

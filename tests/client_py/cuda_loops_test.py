@@ -532,6 +532,48 @@ def test_prints_of_a_histogram_keep_their_order(run_python, emulator):
     assert [int(line) for line in out.splitlines()] == list(range(7, 40_000, 3000))
 
 
+PRINTS_OF_FUNCTIONS = """
+import kiln as ti
+
+ti.init(arch=ti.cuda, saturating_grid_dim=1)  # so that threads take several iterations
+listed = ti.field(ti.i32)
+ti.root.pointer(ti.i, 40).dense(ti.i, 16).place(listed)
+
+
+@ti.real_func
+def show_twice(i: ti.i32, depth: ti.i32):
+    print(i, depth)
+    if depth > 0:
+        show_twice(i, depth - 1)
+
+
+@ti.kernel
+def over_range():
+    for i in range(1000):
+        if i % 97 == 5:
+            show_twice(i, 1)
+
+
+@ti.kernel
+def over_list():
+    for i in range(640):
+        listed[i] = 1
+    for i in listed:
+        if i % 97 == 5:
+            show_twice(i, 1)
+
+
+over_range()
+over_list()
+"""
+
+
+def test_prints_of_functions_keep_the_order_of_iterations(run_python, emulator):
+    out = run_python(PRINTS_OF_FUNCTIONS, KILN_CUDA_DRIVER="emulator", KILN_SERVER="off")
+    wanted = [f"{i} {depth}" for n in (1000, 640) for i in range(5, n, 97) for depth in (1, 0)]
+    assert out.splitlines() == wanted
+
+
 ONE_LAUNCH = """
 import os
 import pathlib

@@ -50,10 +50,10 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %12 = sext i32 %7 to i64
 // CHECK-NEXT:   %13 = mul nsw i64 %12, 4
 // CHECK-NEXT:   %14 = getelementptr inbounds i8, ptr %9, i64 %13
-// CHECK-NEXT:   %15 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i32 %7, ptr %14)
+// CHECK-NEXT:   %15 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i64 0, i32 %7, ptr %14)
 // CHECK-NEXT:   %16 = extractvalue { i32, i1 } %15, 0
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %15, 1
-// CHECK-NEXT:   call void @function_1(ptr %0, ptr null, i1 %17)
+// CHECK-NEXT:   call void @function_1(ptr %0, ptr null, i64 0, i1 %17)
 // CHECK-NEXT:   %18 = load volatile i32, ptr %11, align 4, !alias.scope !1, !noalias !4
 // CHECK-NEXT:   %19 = icmp eq i32 %18, 0
 // CHECK-NEXT:   br i1 %19, label %passed, label %fail
@@ -65,37 +65,37 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal { i32, i1 } @function_0_alone(ptr readonly %0, ptr %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: define internal { i32, i1 } @function_0_alone(ptr readonly %0, ptr %1, i64 %2, i32 %3, ptr %4) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
-// CHECK-NEXT:   %4 = load i32, ptr %3, align 4
-// CHECK-NEXT:   %5 = add i32 %4, %2
-// CHECK-NEXT:   store i32 %5, ptr %3, align 4
+// CHECK-NEXT:   %5 = load i32, ptr %4, align 4
+// CHECK-NEXT:   %6 = add i32 %5, %3
+// CHECK-NEXT:   store i32 %6, ptr %4, align 4
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %start
-// CHECK-NEXT:   %6 = phi i32 [ %4, %start ]
-// CHECK-NEXT:   %7 = phi i1 [ false, %start ]
-// CHECK-NEXT:   %8 = insertvalue { i32, i1 } poison, i32 %6, 0
-// CHECK-NEXT:   %9 = insertvalue { i32, i1 } %8, i1 %7, 1
-// CHECK-NEXT:   ret { i32, i1 } %9
+// CHECK-NEXT:   %7 = phi i32 [ %5, %start ]
+// CHECK-NEXT:   %8 = phi i1 [ false, %start ]
+// CHECK-NEXT:   %9 = insertvalue { i32, i1 } poison, i32 %7, 0
+// CHECK-NEXT:   %10 = insertvalue { i32, i1 } %9, i1 %8, 1
+// CHECK-NEXT:   ret { i32, i1 } %10
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal void @function_1(ptr readonly %0, ptr %1, i1 %2) #0 {
+// CHECK-NEXT: define internal void @function_1(ptr readonly %0, ptr %1, i64 %2, i1 %3) #0 {
 // CHECK-NEXT: entry:
-// CHECK-NEXT:   %3 = alloca [2 x i64], align 8
-// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %0, i64 24
-// CHECK-NEXT:   %5 = load ptr, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   %4 = alloca [2 x i64], align 8
+// CHECK-NEXT:   %5 = getelementptr inbounds i8, ptr %0, i64 24
+// CHECK-NEXT:   %6 = load ptr, ptr %5, align 8, !invariant.load !0
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
-// CHECK-NEXT:   br i1 %2, label %passed, label %fail
+// CHECK-NEXT:   br i1 %3, label %passed, label %fail
 // CHECK-NEXT: fail:                                             ; preds = %start
-// CHECK-NEXT:   %6 = getelementptr inbounds i64, ptr %3, i64 0
-// CHECK-NEXT:   %7 = zext i1 %2 to i64
-// CHECK-NEXT:   store i64 %7, ptr %6, align 8
-// CHECK-NEXT:   %8 = getelementptr inbounds i8, ptr %5, i64 8
-// CHECK-NEXT:   %9 = load ptr, ptr %8, align 8
-// CHECK-NEXT:   call void %9(ptr %0, i32 7, i32 1, ptr %3) #1
+// CHECK-NEXT:   %7 = getelementptr inbounds i64, ptr %4, i64 0
+// CHECK-NEXT:   %8 = zext i1 %3 to i64
+// CHECK-NEXT:   store i64 %8, ptr %7, align 8
+// CHECK-NEXT:   %9 = getelementptr inbounds i8, ptr %6, i64 8
+// CHECK-NEXT:   %10 = load ptr, ptr %9, align 8
+// CHECK-NEXT:   call void %10(ptr %0, i32 7, i32 1, ptr %4) #1
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: passed:                                           ; preds = %start
 // CHECK-NEXT:   br label %return
@@ -125,7 +125,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %13 = trunc i64 %11 to i32
 // CHECK-NEXT:   %14 = mul nsw i64 %11, 4
 // CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, ptr null, i32 %13, ptr %15)
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, ptr null, i64 0, i32 %13, ptr %15)
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
 // CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
 // CHECK-NEXT:   br label %next
@@ -138,18 +138,18 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
-// CHECK-NEXT: define internal { i32, i1 } @function_0(ptr readonly %0, ptr %1, i32 %2, ptr %3) #0 {
+// CHECK-NEXT: define internal { i32, i1 } @function_0(ptr readonly %0, ptr %1, i64 %2, i32 %3, ptr %4) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
-// CHECK-NEXT:   %4 = atomicrmw add ptr %3, i32 %2 monotonic, align 4
+// CHECK-NEXT:   %5 = atomicrmw add ptr %4, i32 %3 monotonic, align 4
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: return:                                           ; preds = %start
-// CHECK-NEXT:   %5 = phi i32 [ %4, %start ]
-// CHECK-NEXT:   %6 = phi i1 [ false, %start ]
-// CHECK-NEXT:   %7 = insertvalue { i32, i1 } poison, i32 %5, 0
-// CHECK-NEXT:   %8 = insertvalue { i32, i1 } %7, i1 %6, 1
-// CHECK-NEXT:   ret { i32, i1 } %8
+// CHECK-NEXT:   %6 = phi i32 [ %5, %start ]
+// CHECK-NEXT:   %7 = phi i1 [ false, %start ]
+// CHECK-NEXT:   %8 = insertvalue { i32, i1 } poison, i32 %6, 0
+// CHECK-NEXT:   %9 = insertvalue { i32, i1 } %8, i1 %7, 1
+// CHECK-NEXT:   ret { i32, i1 } %9
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nounwind
 // CHECK-NEXT: define void @task_1_alone(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
@@ -174,7 +174,7 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT:   %13 = trunc i64 %11 to i32
 // CHECK-NEXT:   %14 = mul nsw i64 %11, 4
 // CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i32 %13, ptr %15)
+// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i64 0, i32 %13, ptr %15)
 // CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
 // CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
 // CHECK-NEXT:   br label %next

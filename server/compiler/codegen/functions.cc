@@ -1,8 +1,9 @@
 // Functions of the kernel: what they look like to LLVM, and calls of them.
 //
-// A function takes the launch's pointer and the stream of random numbers (null: it draws none),
-// then its arguments: scalars, and pointers for addresses. It returns its result, or a struct of
-// several. It is internal and of the C calling convention, so LLVM inlines it where that pays.
+// A function takes the launch's pointer, the stream of random numbers (null: it draws none) and the
+// number of the caller's iteration (0: it prints nothing), then its arguments: scalars, and
+// pointers for addresses. It returns its result, or a struct of several. It is internal and of the
+// C calling convention, so LLVM inlines it where that pays, and drops parameters that are not used.
 #include "server/compiler/codegen/emit_kernel.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -13,7 +14,7 @@ namespace {
 using llvm::Value;
 
 // Parameters of the LLVM function before those of the kernel's function.
-constexpr unsigned kHiddenArguments = 2;
+enum HiddenArgument : unsigned { kLaunch, kRandom, kIteration, kHiddenArguments };
 
 llvm::Type* ResultType(mlir::ArrayAttr results, llvm::LLVMContext& context) {
   llvm::SmallVector<llvm::Type*> types;
@@ -27,7 +28,7 @@ llvm::Type* ResultType(mlir::ArrayAttr results, llvm::LLVMContext& context) {
 llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Module* module) {
   llvm::LLVMContext& context = module->getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
-  llvm::SmallVector<llvm::Type*> types = {pointer, pointer};
+  llvm::SmallVector<llvm::Type*> types = {pointer, pointer, llvm::Type::getInt64Ty(context)};
   for (mlir::BlockArgument argument : op.getBody().getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
     types.push_back(is_address ? pointer : LlvmType(argument.getType(), context));
@@ -37,7 +38,7 @@ llvm::Function* NewFunction(ir::FunctionOp op, const std::string& name, llvm::Mo
       llvm::GlobalValue::InternalLinkage, name, module);
   function->setDoesNotThrow();
   // The launch's struct: kernels write what it leads to, never the struct itself.
-  function->addParamAttr(0, llvm::Attribute::ReadOnly);
+  function->addParamAttr(kLaunch, llvm::Attribute::ReadOnly);
   return function;
 }
 
@@ -90,11 +91,12 @@ void EmitFunctions(KernelState* state) {
     KernelState::Function function = state->pending.back();
     state->pending.pop_back();
     FunctionEmitter f(state, function.code, function.parallel);
-    if (state->facts.Any(function.op.getBody(), kDraws)) f.set_random(function.code->getArg(1));
-    f.trees().set_effects(TreeEffectsOf(function.op.getBody(), state->kernel, state->functions));
+    mlir::Region& body = function.op.getBody();
+    if (state->facts.Any(body, kDraws)) f.set_random(function.code->getArg(kRandom));
+    if (state->facts.Any(body, kReports)) f.set_iteration(function.code->getArg(kIteration));
+    f.trees().set_effects(TreeEffectsOf(body, state->kernel, state->functions));
     unsigned next = kHiddenArguments;
-    ir::FunctionOp op = function.op;
-    for (mlir::BlockArgument argument : op.getBody().getArguments()) {
+    for (mlir::BlockArgument argument : body.getArguments()) {
       Value* given = function.code->getArg(next++);
       if (llvm::isa<ir::AddrType>(argument.getType())) {
         f.MapAddress(argument, given);
@@ -102,7 +104,7 @@ void EmitFunctions(KernelState* state) {
         f.Map(argument, given);
       }
     }
-    f.EmitBlock(op.getBody().front());
+    f.EmitBlock(body.front());
   }
 }
 
@@ -150,7 +152,9 @@ void FunctionEmitter::Emit(ir::CallOp op) {
     return;
   }
   Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
-  llvm::SmallVector<Value*> arguments = {function_->getArg(0), draws ? random_ : none};
+  const bool prints = effects.Has(kReports) && iteration_ != nullptr;
+  llvm::SmallVector<Value*> arguments = {function_->getArg(kLaunch), draws ? random_ : none,
+                                         prints ? iteration_ : b_.getInt64(0)};
   for (mlir::Value argument : op.getArguments()) {
     const bool is_address = llvm::isa<ir::AddrType>(argument.getType());
     arguments.push_back(is_address ? AddressFor(argument, op).pointer : ValueOf(argument));
