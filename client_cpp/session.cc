@@ -36,6 +36,7 @@
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
 #include "common/home/programs.h"
+#include "common/home/variables.h"
 #include "common/unit/canonical.h"
 #include "common/unit/math_library.h"
 #include "common/wire/error_detail.h"
@@ -866,20 +867,11 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(const SessionOptions& g
   if (!options.server.empty() && options.server != "off") {
     RETURN_IF_ERROR(ParseUpstream(options.server).status());
   }
-  if (const char* strict = std::getenv("KILN_STRICT"); strict != nullptr && *strict != '\0') {
-    if (strict != absl::string_view("0") && strict != absl::string_view("1")) {
-      return absl::InvalidArgumentError(absl::StrCat("KILN_STRICT=", strict, ": expected 0 or 1"));
-    }
-    options.strict = *strict == '1';
+  RETURN_IF_ERROR(CheckVariablesOfPrograms());
+  if (const std::optional<std::string> strict = Variable("KILN_STRICT"); strict.has_value()) {
+    options.strict = *strict == "1";
   }
-  if (const char* cache = std::getenv("KILN_CACHE"); cache != nullptr && *cache != '\0') {
-    const absl::string_view mode = cache;
-    if (mode != "read-only" && mode != "read-write") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("KILN_CACHE=", mode, ": expected read-only or read-write"));
-    }
-    options.read_only |= mode == "read-only";
-  }
+  options.read_only |= Variable("KILN_CACHE") == "read-only";
   if (options.glibc == 0) {
     ASSIGN_OR_RETURN(options.glibc, WantedGlibc());
   }

@@ -18,6 +18,7 @@
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
 #include "common/home/programs.h"
+#include "common/home/variables.h"
 #include "server/daemon/config.h"
 
 namespace kiln {
@@ -137,7 +138,9 @@ const FlagRow kFlags[] = {
      "jobs after which a worker is replaced (1000, or 100 with a signing key)",
      SetCount<&Flags::worker_jobs>},
     {"--job-seconds", "S", "wall clock for one compilation (KILN_JOB_SECONDS, else 120)",
-     SetSeconds<&Flags::job_limit>},
+     [](absl::string_view text, Flags* f) {
+       return ParseSeconds(text, &f->job_limit) && f->job_limit > absl::ZeroDuration();
+     }},
     {"--job-bytes", "N", "address space of a worker (4 GiB; 0: no limit)",
      SetBytes<&Flags::job_bytes>},
     {"--max-queue", "N", "compilations that may wait for a worker (128)",
@@ -260,17 +263,15 @@ absl::Status ReadFile(const std::vector<Argument>& arguments, Flags* flags) {
 }
 
 absl::Status ReadEnvironment(Flags* flags) {
-  if (const char* text = getenv("KILN_CACHE_BYTES")) {
-    if (!absl::SimpleAtoi(text, &flags->cache_bytes)) {
-      return Bad(absl::StrCat("KILN_CACHE_BYTES=", text, ": expected a number of bytes"));
-    }
+  const absl::Status good = CheckVariablesOfKilnd();
+  if (!good.ok()) return Bad(good.message());
+  if (const auto text = Variable("KILN_CACHE_BYTES"); text.has_value()) {
+    SetBytes<&Flags::cache_bytes>(*text, flags);
   }
-  if (const char* text = getenv("KILN_JOB_SECONDS")) {
-    if (!ParseSeconds(text, &flags->job_limit)) {
-      return Bad(absl::StrCat("KILN_JOB_SECONDS=", text, ": expected a number of seconds"));
-    }
+  if (const auto text = Variable("KILN_JOB_SECONDS"); text.has_value()) {
+    SetSeconds<&Flags::job_limit>(*text, flags);
   }
-  if (const char* text = getenv("KILN_BIN")) flags->bin = text;
+  if (const auto text = Variable("KILN_BIN"); text.has_value()) flags->bin = *text;
   return absl::OkStatus();
 }
 

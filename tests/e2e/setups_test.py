@@ -155,6 +155,8 @@ def test_a_mistake_in_the_configuration_is_named_and_fails_no_program(kiln, prog
     conf.unlink()
     done = kiln("run", program(1), env={"KILN_CACHE_BYTES": "1G"})
     assert "KILN_CACHE_BYTES=1G: expected a number of bytes" in done.stderr
+    done = kiln("run", program(3), env={"KILN_JOB_SECONDS": "0"})
+    assert "KILN_JOB_SECONDS=0: expected a number of seconds, more than 0" in done.stderr
     doctor = kiln("doctor", check=False, env={"KILN_CACHE_BYTES": "1G"})
     assert "KILN_CACHE_BYTES=1G" in doctor.stdout
     strict = kiln("run", program(2), check=False, env={"KILN_JOB_SECONDS": "x", "KILN_STRICT": "1"})
@@ -165,7 +167,20 @@ def test_a_mistake_in_the_configuration_is_named_and_fails_no_program(kiln, prog
     )
 
 
-@pytest.mark.parametrize("setting", ["KILN_CACHE=off", "KILN_SERVER=here", "KILN_STRICT=yes"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "KILN_CACHE=off",
+        "KILN_OWNER_CHECK=0",
+        "KILN_REQUIRE_HIT=yes",
+        "KILN_REQUIRE_SIGNED=on",
+        "KILN_SERVER=here",
+        "KILN_STAT=1",
+        "KILN_STRICT=yes",
+        "KILN_TAPE_MB=0",
+        "KILN_WARM=0",
+    ],
+)
 def test_a_wrong_variable_ends_run_before_the_program(kiln, program, setting):
     name, value = setting.split("=")
     done = kiln("run", program(), check=False, env={name: value})

@@ -141,10 +141,9 @@ def _frames_wanted():
     text = os.environ.get("KILN_GUI_FRAMES", "")
     if not text:
         return None
-    try:
-        return max(int(text), 1)
-    except ValueError:
-        sys.exit(f"KILN_GUI_FRAMES={text}: not a number of frames")
+    if not (text.isdecimal() and int(text) > 0):
+        sys.exit(f"KILN_GUI_FRAMES={text}: expected a number of frames, at least 1")
+    return int(text)
 
 
 def save(canvas, file):
