@@ -157,6 +157,8 @@ NEVER_SEEN = {
     "simt_operand_of_other_type": "of CUDA: cuda_simt_test.py",
     "simt_operation_outside_kernels": "of CUDA: cuda_simt_test.py",
     "invalid_index_for": "what passes the checks before it",
+    "program_of_other_encoding": "of the program's file: run_test.py",
+    "source_changed_since_loaded": "said on standard error: run_test.py",
     "variable_is_not_utf8": "of the environment: run_test.py",
 }
 

@@ -49,6 +49,74 @@ def test_a_program_runs_as_main_and_is_cached(kiln, tmp_path):
     assert "misses 1" in kiln("run", program).stderr
 
 
+EDITED = """
+import os
+import kiln as ti
+
+ti.init()
+text = open(__file__).read()
+CHANGE
+
+
+def make(k):
+    @ti.kernel
+    def add(a: ti.i32) -> ti.i32:
+        return 12 + a + k
+
+    return add
+
+
+print(make(0)(1), os.path.isabs(__file__))
+"""
+
+
+def test_a_program_runs_as_it_was_loaded(kiln, tmp_path):
+    for change in (
+        "open(__file__, 'w').write(text.replace('12 +', '1000 +'))",
+        "open(__file__, 'w').write('# another line' + text)",
+        "os.remove(__file__)",
+        "os.chdir('/')",
+    ):
+        program = tmp_path / "edited.py"
+        for _ in range(2):  # the second time with the kernel's record
+            program.write_text(EDITED.replace("CHANGE", change))
+            done = kiln("run", "edited.py", cwd=tmp_path)
+            assert done.stdout == "13 True\n", change
+    program.write_text(EDITED.replace("CHANGE", "pass").replace("__file__", repr(str(program))))
+    done = kiln("run", "/dev/stdin", input=program.read_text())
+    assert done.stdout == "13 True\n"
+
+
+def test_an_edited_module_is_reported(kiln, tmp_path):
+    program = tmp_path / "edited.py"
+    change = "open(__file__, 'w').write(text.replace('12 +', '1000 +'))"
+    program.write_text(EDITED.replace("CHANGE", change))
+    said = f"{program} has changed since Python loaded it: 'add' is compiled from the new text"
+    assert said in kiln("python", program).stderr
+    # Written by the process itself, and loaded afterwards; changed elsewhere than in the kernel.
+    program.write_text(EDITED.replace("CHANGE", "open(__file__, 'w').write(text + '# more')"))
+    assert "has changed" not in kiln("python", program).stderr
+    program.write_text(EDITED.replace("CHANGE", ""))
+    (tmp_path / "loads.py").write_text(
+        f"import os; os.utime({str(program)!r}, (4e9, 4e9))\nimport edited\n"
+    )
+    done = kiln("python", tmp_path / "loads.py")
+    assert done.stdout == "13 True\n" and "has changed" not in done.stderr
+
+
+def test_a_text_of_another_encoding(kiln, tmp_path):
+    program = tmp_path / "encoded.py"
+    text = "import kiln as ti\nti.init()\n\n@ti.kernel\ndef f():\n    print('\xe9')\n\n\nf()\n"
+    program.write_bytes(b"# coding: latin-1\n" + text.encode("latin-1"))
+    assert kiln("run", program).stdout == "\xe9\n"
+    program.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert kiln("run", program).stdout == "\xe9\n"
+    program.write_bytes(text.encode("latin-1"))
+    done = kiln("run", program, check=False)
+    assert done.returncode == 1
+    assert f"SyntaxError: {program}, line 6: this is not utf-8" in done.stderr
+
+
 def test_clearing_asks(kiln):
     done = kiln("cache", "clear", input="n\n", check=False)
     assert done.returncode == 1 and "[y/N]" in done.stdout

@@ -50,7 +50,7 @@ def main(argv):
     compat.install()
     compat.install_for_children()
     frames = os.environ.get("KILN_GUI_FRAMES", "")
-    total = int(frames) if frames.isdigit() else None
+    total = int(frames) if frames.isdecimal() else None
     progress = None
     if not options["quiet"] and sys.stderr is not None:
         progress = Progress(events, total=total, verbose=options["verbose"])
@@ -139,10 +139,15 @@ class Script:
 
     def load(self, main):
         """Sets the variables of the module `main` as Python does; returns the code."""
-        main.__file__ = sys.argv[0] = self.name
+        from .. import program_text
+
+        sys.argv[0] = self.name
+        # As Python: the program may change the current folder.
+        main.__file__ = os.path.abspath(self.name)
         # `python -m` put the current folder first; `python program.py` puts the program's there.
         if not getattr(sys.flags, "safe_path", False):
             sys.path[0] = os.path.dirname(os.path.abspath(self.name))
+        program_text.keep(self.name, self._source)
         return compile(self._source, self.name, "exec")
 
 

@@ -191,6 +191,11 @@ ROWS = {
         TaichiSyntaxError,
         "Slices are only supported for vectors and matrices",
     ),
+    "source_changed_since_loaded": (
+        str,
+        "{file} has changed since Python loaded it: '{name}' is compiled from the new text, while "
+        "the rest of the program is the old one. Start the program again.",
+    ),
     "source_cannot_read_kernels_and_functions": (
         TaichiSyntaxError,
         "The source of '{name}' cannot be read ({file}). Kernels and Taichi functions are compiled "

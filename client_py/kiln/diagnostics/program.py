@@ -6,6 +6,7 @@ ROWS = {
     "name_not_supported": (TaichiRuntimeError, "ti.{name} is not supported by Kiln yet"),
     # The class is the reference's.
     "default_type_not_allowed": (AssertionError, "{name} must be {allowed}, not {dtype}"),
+    "program_of_other_encoding": (SyntaxError, "{file}, line {line}: this is not {encoding}"),
     "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU{reason}"),
     "arch_must_one_ti_cpu_ti": (
         TypeError,

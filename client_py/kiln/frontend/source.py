@@ -4,8 +4,9 @@ use; names that the function does not define are resolved here."""
 import builtins
 import os
 import sys
+import time
 
-from .. import _native
+from .. import _native, program_text
 from ..diagnostics import near, say
 from ..own_files import FOLDER, is_own, shown
 
@@ -63,7 +64,19 @@ class FunctionSource:
         _check_parameters(code, kind)
         self.changed = None  # the last result of names.changed_names
         self.is_own = is_own(self.file)  # a part of Kiln
+        self._warn_of_other_text(code)
         self._parameters = None
+
+    def _warn_of_other_text(self, code):
+        """An editor may save a file while the program runs: Python then runs the code that it has
+        loaded, and the kernel is compiled from what the file says now."""
+        path = code.co_filename
+        if not self._lines or self.is_own or path == program_text.path:
+            return
+        if changed_since_start(path) and not is_text_of(self._lines, path, code):
+            from .. import runtime
+
+            runtime._warn(say.source_changed_since_loaded(file=self.file, name=self.name))
 
     # --- signature
 
@@ -290,10 +303,15 @@ _files = {}  # path -> (size and time, lines)
 
 
 def file_lines(path, module_globals=None):
-    """The current lines of a file, with their line ends; [] or None if there is no text.
+    """The current lines of a file, with their line ends; [] or None if there is no text. Of the
+    program of `kiln run`: the lines that it was compiled from.
 
     module_globals: the globals of the file's module, for linecache.
     """
+    if path == program_text.path:
+        if path not in _files:
+            _files[path] = None, _split(program_text.text)
+        return _files[path][1]
     try:
         stat = os.stat(path)
         stamp = stat.st_size, stat.st_mtime_ns
@@ -310,9 +328,7 @@ def file_lines(path, module_globals=None):
             with open(path, "rb") as file:
                 raw = file.read()
             text = raw.decode("utf-8-sig" if raw[:3] == b"\xef\xbb\xbf" else "utf-8")
-            # Split as Python does: str.splitlines would split at more characters.
-            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-            lines = [line + "\n" for line in lines]
+            lines = _split(text)
         except (OSError, UnicodeDecodeError):
             import linecache
 
@@ -321,3 +337,55 @@ def file_lines(path, module_globals=None):
         if lines:
             _files[path] = stamp, lines
     return lines
+
+
+def _split(text):
+    # Split as Python does: str.splitlines would split at more characters.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [line + "\n" for line in lines]
+
+
+_loaded_codes = {}  # path -> (lines, what identifies each function that they define)
+
+
+def is_text_of(lines, path, code):
+    """Whether `code` was compiled from these lines of the file."""
+    known, codes = _loaded_codes.get(path, (None, None))
+    if known is not lines:
+        codes = set()
+        try:
+            pending = [compile("".join(lines), path, "exec", dont_inherit=True)]
+        except (SyntaxError, ValueError):
+            pending = []  # saved half-way, or not Python
+        while pending:
+            inner = pending.pop()
+            codes.add(_identity(inner))
+            pending.extend(c for c in inner.co_consts if c.__class__ is inner.__class__)
+        _loaded_codes[path] = lines, codes
+    return _identity(code) in codes
+
+
+def _identity(code):
+    # Not the code itself, since names of files differ.
+    constants = tuple(
+        _identity(c) if c.__class__ is code.__class__ else repr(c) for c in code.co_consts
+    )
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    return code.co_name, code.co_firstlineno, code.co_code, names, constants
+
+
+_start = None  # of this process, in seconds since the epoch
+
+
+def changed_since_start(path):
+    """Whether the file was written after this process began."""
+    global _start
+    try:
+        if _start is None:
+            with open("/proc/self/stat", "rb") as file:
+                ticks = int(file.read().rpartition(b")")[2].split()[19])
+            since_boot = ticks / os.sysconf("SC_CLK_TCK")
+            _start = time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot)
+        return os.stat(path).st_mtime > _start
+    except OSError:
+        return False

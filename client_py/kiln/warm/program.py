@@ -8,7 +8,7 @@ for a portable manifest.
 import os
 import sys
 
-from .. import _native, runtime, whole_file
+from .. import _native, program_text, runtime, whole_file
 from .._native import BadManifest, Manifest, ManifestUnit
 from . import notes
 
@@ -72,6 +72,15 @@ def digest_of(file):
         return "-"
 
 
+def _digest_of_program(file):
+    if file is None:
+        return "-"
+    # What ran, not what an editor has made of the file meanwhile.
+    if program_text.path:
+        return _native.sha256(program_text.raw).hex()
+    return digest_of(file)
+
+
 def own_modules():
     """((SHA-256, file), …) of the imported modules that belong to the program, not to the
     interpreter, Kiln or an installed package."""
@@ -111,7 +120,7 @@ def current(latest_first=False):
         return None
     file = _state.file
     return Manifest(
-        program="-" if file is None else digest_of(file),
+        program=_digest_of_program(file),
         name="-" if file is None else os.fsencode(file),
         compiler=_state.session.compiler.hex() or "-",
         units=list(_state.units.values())[:: -1 if latest_first else 1],
