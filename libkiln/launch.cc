@@ -259,7 +259,12 @@ class GraphRun {
                                                (args[i].name == nullptr ? "NULL" : args[i].name) +
                                                "'");
       }
-      given[static_cast<size_t>(at - of.args.begin())] = &args[i].arg;
+      const kiln_arg*& one = given[static_cast<size_t>(at - of.args.begin())];
+      if (one != nullptr) {
+        return Fail(KILN_INVALID_ARGUMENT,
+                    "graph '" + of.name + "' got the argument '" + at->name + "' twice");
+      }
+      one = &args[i].arg;
     }
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i] == nullptr) {

@@ -502,8 +502,8 @@ typedef struct kiln_named_arg {
   kiln_arg arg;
 } kiln_named_arg;
 
-/* Runs a graph's launches in order. `args` has all of the graph's arguments, in any order; all are
- * checked before the first launch. */
+/* Runs a graph's launches in order. `args` has each of the graph's arguments once, in any order;
+ * all are checked before the first launch. */
 KILN_EXPORT kiln_status kiln_graph_run(const kiln_graph* graph, kiln_world* world,
                                        const kiln_named_arg* args, size_t count,
                                        const kiln_launch_options* options);

@@ -74,6 +74,8 @@ int main(int argc, char** argv) {
   const kiln_graph* twice = kiln_module_graph(module, "twice");
   const kiln_named_arg unnamed[] = {{NULL, one}}, unknown[] = {{"z", one}}, some[] = {{"k", one}};
   tell("a graph's name", kiln_graph_run(twice, world, unnamed, 1, NULL));
+  const kiln_named_arg again[] = {{"k", one}, {"k", one}};
+  tell("a name twice", kiln_graph_run(twice, world, again, 2, NULL));
   tell("an unknown name", kiln_graph_run(twice, world, unknown, 1, NULL));
   tell("a fraction of a graph", kiln_graph_run(twice, world, some, 1, NULL));
   tell("no graph", kiln_graph_run(NULL, world, some, 1, NULL));
