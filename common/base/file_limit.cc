@@ -16,7 +16,7 @@ constexpr uint64_t kToStart = uint64_t{1} << 20;
 }  // namespace
 
 absl::Status WriteError(int error, absl::string_view what) {
-  const absl::Status status = absl::ErrnoToStatus(error, what);
+  absl::Status status = absl::ErrnoToStatus(error, what);
   rlimit limit;
   if (error != EFBIG || getrlimit(RLIMIT_FSIZE, &limit) != 0) return status;
   return absl::Status(status.code(),
