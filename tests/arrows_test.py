@@ -139,7 +139,7 @@ PACKAGE = ROOT / "client_py" / "kiln"
 LATE_FROM_OUTSIDE = frozenset(
     "IPython PIL _ast ast atexit builtins ctypes difflib importlib inspect io itertools json "
     "linecache matplotlib numbers numpy operator os paddle re shutil string struct sys tempfile "
-    "time torch types warnings weakref zipfile".split()
+    "time tokenize torch types warnings weakref zipfile".split()
 )
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.
@@ -154,7 +154,7 @@ LATE = {
     "compat.lang.util": "compat values.matrix",
     "explain": "commands.common",
     "frontend.call": "math",
-    "frontend.source": "frontend.history",
+    "frontend.source": "frontend.history runtime",
     "func": "frontend.report",
     "gui": "picture raster windows.painting",
     "instance": "frontend.build frontend.companions frontend.context frontend.report "

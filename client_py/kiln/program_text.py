@@ -1,6 +1,8 @@
 """The text that `kiln run` compiled the program from. Its file may be edited or deleted while the
 program runs, and a pipe cannot be read twice."""
 
+from .diagnostics import say
+
 path = ""
 raw = b""
 text = ""
@@ -20,8 +22,6 @@ def keep(program, source):
 def _decoded(program, source):
     import io
     import tokenize
-
-    from .diagnostics import say
 
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     try:
