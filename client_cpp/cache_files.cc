@@ -192,7 +192,12 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
 absl::StatusOr<ImportResult> ImportBundle(const Home& home, const std::string& path,
                                           const ImportOptions& options) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadAll(path, kMaxBundleSize));
-  ASSIGN_OR_RETURN(const BundleView bundle, DecodeBundle(bytes));
+  const absl::StatusOr<BundleView> decoded = DecodeBundle(bytes);
+  if (!decoded.ok()) {
+    return absl::Status(decoded.status().code(),
+                        absl::StrCat(path, " is ", decoded.status().message()));
+  }
+  const BundleView& bundle = *decoded;
   // A trusted signature of the whole bundle covers entries of any signer.
   const absl::Status vouched =
       options.accept_unsigned ? absl::OkStatus() : CheckBundleSigner(bundle, *options.trusted);

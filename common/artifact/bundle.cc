@@ -21,7 +21,7 @@ constexpr size_t kEndSize = 8 + 8 + kSignerBlockSize + sizeof(Digest::bytes);
 
 template <typename... Parts>
 absl::Status Bad(const Parts&... parts) {
-  return absl::DataLossError(absl::StrCat("bundle: ", parts...));
+  return absl::DataLossError(absl::StrCat("no bundle that this Kiln reads: ", parts...));
 }
 
 std::string U64(uint64_t value) {

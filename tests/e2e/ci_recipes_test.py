@@ -187,7 +187,7 @@ def test_unsigned_entries_of_others_are_refused(runner, tmp_path):
     (runner.repository / "ci" / "trusted.keys").write_text(trusted)
     bundle.write_bytes(b"nonsense")
     status, said, _ = runner("warm")
-    assert status == 0 and "kiln: bundle: " in said, said
+    assert status == 0 and "kernels.bundle is no bundle that this Kiln reads: " in said, said
     assert runner("test")[0] == 0
 
 
