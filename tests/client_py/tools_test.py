@@ -327,6 +327,8 @@ def test_images_round_trip(ti, tmp_path):
     assert (ti.tools.imread(path) == 127).all() and ti.tools.imread(path).shape == (4, 6, 3)
     with pytest.raises(ValueError, match="int32 not supported"):
         ti.tools.imwrite(np.zeros((2, 2), np.int32), path)
+    with pytest.raises(ValueError, match="at least one pixel, this one 0 x 4"):
+        ti.tools.imwrite(np.zeros((0, 4, 3), np.uint8), path)
     assert ti.tools.imresize(pixels, 10, 15).shape == (10, 15, 3)
 
 

@@ -30,6 +30,9 @@ def _to_rows(img):
         raise ValueError(f"Data type {img.dtype} not supported in ti.tools.imwrite")
     img = img[..., None] if img.ndim == 2 else img
     assert img.ndim == 3 and img.shape[2] in (1, 3, 4), "Image must be either RGB/RGBA or greyscale"
+    if img.size == 0:
+        width, height, _ = img.shape
+        raise ValueError(f"an image has at least one pixel, this one {width} x {height}")
     return img.swapaxes(0, 1)[::-1]
 
 
