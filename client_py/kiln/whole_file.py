@@ -1,10 +1,14 @@
 """Files that are replaced whole: a full disk leaves the previous one, and a program that has it
-mapped keeps it."""
+mapped keeps it. Where that is not possible, they are written in place."""
 
 import errno
 import os
 import resource
 import shutil
+
+
+# Of folders that take no new file, and of files that are mounted by themselves.
+_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 
 
 def write(path, data):
@@ -26,10 +30,12 @@ def _replace(path, data):
         if os.path.exists(path):
             shutil.copymode(path, aside)
         os.replace(aside, path)
-    except OSError:
+    except OSError as error:
         if os.path.exists(aside):
             os.unlink(aside)
-        raise
+        if error.errno not in _IN_PLACE or not os.path.exists(path):
+            raise
+        _write(path, data)
 
 
 def _write(path, data):
