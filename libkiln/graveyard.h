@@ -4,9 +4,9 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 
 #include "common/base/first_use.h"
+#include "runtime/fork_lock.h"
 
 namespace kiln::capi {
 
@@ -15,10 +15,10 @@ namespace kiln::capi {
 template <typename Object>
 void Bury(std::unique_ptr<Object> object) {
   constexpr size_t kKept = 256;
-  static std::mutex mutex;
+  static FirstUse<ForkLock> burying;
   static FirstUse<std::array<std::unique_ptr<Object>, kKept>> kept;
   static size_t next = 0;
-  std::lock_guard<std::mutex> lock(mutex);
+  const ForkLockGuard guard(burying.Get());
   kept.Get()[next].swap(object);
   next = (next + 1) % kKept;
 }

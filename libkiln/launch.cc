@@ -39,8 +39,14 @@ class Slots {
   uint64_t* data_ = stack_;
 };
 
-// Whether the launch has what it needs: a world of the kernel's module.
+// Whether the launch has what it needs: a world of the kernel's module, and a device that works in
+// this process.
 kiln_status CheckWorld(const kiln_kernel& kernel, const kiln_world* world) {
+  if (const Device* device = kernel.module->module->device(); device != nullptr) {
+    if (const Result<> usable = device->CheckProcess(); !usable.ok()) {
+      return Fail(KILN_ABORTED, "kernel '" + kernel.of().name + "': " + usable.error().text);
+    }
+  }
   if (world == nullptr) {
     if (!kernel.of().has_data) return KILN_OK;
     return Fail(KILN_INVALID_ARGUMENT,
@@ -116,7 +122,9 @@ kiln_status RunThere(const kiln_kernel& kernel, kiln_world* world, uint64_t* slo
   if (world != nullptr) {
     world->world->Bind(kernel.number, slots);
     if (kernel.module->module->device() != nullptr) {
-      start = world->world->KeepHostAway();
+      Result<std::unique_lock<std::mutex>> kept = world->world->KeepHostAway();
+      if (!kept.ok()) return Fail(kept.error());
+      start = *std::move(kept);
       const Result<> done = world->world->HandOver(kernel.number);
       if (!done.ok()) return Fail(done.error());
     }
@@ -337,7 +345,8 @@ class GraphRun {
     if (world == nullptr) {
       done = captured.Launch(slots_.data());
     } else {
-      const std::unique_lock<std::mutex> start = world->world->KeepHostAway();
+      const Result<std::unique_lock<std::mutex>> start = world->world->KeepHostAway();
+      if (!start.ok()) return Fail(start.error());
       for (const ModuleGraph::Launch& launch : graph_.of().launches) {
         done = world->world->HandOver(KernelOf(graph_, launch).number);
         if (!done.ok()) return Fail(done.error());

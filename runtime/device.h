@@ -46,6 +46,10 @@ class Device {
   // much as the device has memory for.
   virtual void LimitStack(uint64_t /*bytes*/) {}
 
+  // FailedPrecondition in a process that was forked from one that uses the device, where it does
+  // not work. Takes no lock: another thread may have held any when the process was forked.
+  virtual Result<> CheckProcess() const { return {}; }
+
   // --- Code: as LoadedKernel::FromBytes, with its `directories`
   virtual Result<std::shared_ptr<const LoadedKernel>> LoadBytes(
       std::string_view payload, KernelInfo info, const std::vector<std::string>& directories) = 0;

@@ -138,6 +138,7 @@ class CudaDevice final : public Device {
   uint64_t memory_bytes() override;
   void LimitBlocks(uint32_t most) override { most_blocks_ = most; }
   void LimitStack(uint64_t bytes) override { most_stack_ = bytes; }
+  Result<> CheckProcess() const override;
   // Gives each thread the stack for functions that call themselves. The device has that memory for
   // all threads that it runs at once.
   Result<> DeepenStack();
@@ -172,8 +173,6 @@ class CudaDevice final : public Device {
   void GrowTreesThatAsk();
   // Where a failure of the device may come from: ", in kernel `fill`". Requires: mutex_.
   std::string InLaunched() const;
-  // Error in a forked process.
-  Result<> CheckProcess() const;
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
   cuda::Stream StreamOfThread() const;

@@ -165,6 +165,13 @@ Result<uint8_t*> World::Reach(int number, const int64_t* indices, uint32_t compo
   return trees_[part.tree]->Locate(static_cast<int>(part.place), at, access);
 }
 
+Result<std::unique_lock<std::mutex>> World::KeepHostAway() const {
+  const Device* const device = module_->device();
+  if (device == nullptr) return std::unique_lock<std::mutex>();
+  if (Result<> usable = device->CheckProcess(); !usable.ok()) return usable.error();
+  return std::unique_lock(host_uses_fields_);
+}
+
 Result<> World::HandOverViewed(int number) const {
   if (module_->device() == nullptr) return {};
   for (const ModuleField::Component& part : module_->fields()[number].components) {
@@ -176,6 +183,7 @@ Result<> World::HandOverViewed(int number) const {
 
 Result<> World::AwaitField(int number) const {
   if (module_->device() == nullptr) return {};
+  if (Result<> usable = module_->device()->CheckProcess(); !usable.ok()) return usable;
   for (const ModuleField::Component& part : module_->fields()[number].components) {
     if (Result<> done = buffers_[part.tree]->Await(); !done.ok()) return done;
   }
@@ -184,7 +192,8 @@ Result<> World::AwaitField(int number) const {
 
 template <typename Use>
 Result<> World::MeetViews(int number, const Use& use) const {
-  const std::unique_lock<std::mutex> lock = KeepHostAway();
+  const Result<std::unique_lock<std::mutex>> lock = KeepHostAway();
+  if (!lock.ok()) return lock.error();
   // The host has nothing of its own after this, so it fetches what it uses.
   if (Result<> done = HandOverViewed(number); !done.ok()) return done;
   if (Result<> done = use(); !done.ok()) return done;
@@ -311,7 +320,8 @@ Result<World::View> World::DeviceViewOf(int number) const {
   const uint32_t tree = module_->fields()[number].components[0].tree;
   Result<View> view = ArrayOf(number, RootOf(static_cast<int>(tree)));
   if (!view.ok()) return view;
-  const std::unique_lock<std::mutex> lock = KeepHostAway();
+  const Result<std::unique_lock<std::mutex>> lock = KeepHostAway();
+  if (!lock.ok()) return lock.error();
   viewed_[tree].store(true, std::memory_order_release);
   if (Result<> done = HandOverViewed(number); !done.ok()) return done.error();
   return view;

@@ -63,10 +63,8 @@ class World {
   Result<> HandOver(int kernel) const;
   // While the lock exists, functions of the world that use fields wait: what they fetch before a
   // launch has started and keep after it would be outdated. On the CPU there is nothing to lock.
-  std::unique_lock<std::mutex> KeepHostAway() const {
-    return module_->device() != nullptr ? std::unique_lock(host_uses_fields_)
-                                        : std::unique_lock<std::mutex>();
-  }
+  // Device::CheckProcess's error where a forked child would wait for a thread of its parent.
+  Result<std::unique_lock<std::mutex>> KeepHostAway() const;
 
   // --- Fields
   // The address of component `component` at `indices`, which count from the first index of each

@@ -464,13 +464,76 @@ int main(int, char** argv) {
 """
 
 
-def test_threads_use_fields_beside_launches(package, tmp_path):
-    """What a launch has changed is seen after it and stays, as does what another thread writes."""
-    script, source, module = (tmp_path / name for name in ("shared.py", "threads.cc", "m.kiln"))
+def run_on_shared(package, folder, text):
+    """What a C++ program prints that uses the module SHARED on the emulator."""
+    script, source, module = (folder / name for name in ("shared.py", "program.cc", "m.kiln"))
     script.write_text(SHARED)
-    source.write_text(IN_THREADS)
-    environment = {**os.environ, "KILN_HOME": str(tmp_path / "home")}
+    source.write_text(text)
+    environment = {**os.environ, "KILN_HOME": str(folder / "home")}
     run(KILN, "export", script, "-o", module, "--target", "sm_90", env=environment)
     run(KILN, "stop", env=environment)
-    program = build(package, tmp_path, source, "-std=c++17", "-pthread")
-    assert run(program, module, EMULATOR, env=BARE) == "0 wrong\n"
+    program = build(package, folder, source, "-std=c++17", "-pthread")
+    return run(program, module, EMULATOR, env=BARE)
+
+
+def test_threads_use_fields_beside_launches(package, tmp_path):
+    """What a launch has changed is seen after it and stays, as does what another thread writes."""
+    assert run_on_shared(package, tmp_path, IN_THREADS) == "0 wrong\n"
+
+
+FORKS = """
+#include <sys/wait.h>
+#include <unistd.h>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+#include "kiln/kiln.hpp"
+template <typename Call>
+bool refuses(const Call& call) {
+  try {
+    call();
+  } catch (const kiln::Error& error) {
+    return std::strstr(error.what(), "forked from one that uses CUDA") != nullptr;
+  }
+  return false;
+}
+int main(int, char** argv) {
+  kiln::ContextOptions options;
+  options.device = kiln::Device::cuda;
+  options.cuda_driver = argv[2];
+  kiln::Context context = kiln::Context::create(options);
+  const kiln::Module module = kiln::Module::open(context, argv[1]);
+  kiln::World world = kiln::World::create(module);
+  const kiln::Kernel step = module.kernel("step");
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { while (!ends) step(world); });
+  threads.emplace_back([&] { while (!ends) world.set("y", {1}, 1); });
+  threads.emplace_back([&] { while (!ends) world.read<std::int32_t>("y"); });
+  int wrong = 0;
+  for (int run = 0; run < 100; ++run) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);  // ends a child that waits for a thread of its parent
+      const bool all = refuses([&] { step(world); }) &&
+                       refuses([&] { world.get<std::int32_t>("y", {1}); }) &&
+                       refuses([&] { world.set("y", {1}, 2); }) &&
+                       refuses([&] { world.read<std::int32_t>("y"); });
+      _exit(all ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    wrong += status != 0;
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
+  std::printf("%d wrong\\n", wrong);
+}
+"""
+
+
+def test_children_that_are_forked_beside_launches_get_errors(package, tmp_path):
+    assert run_on_shared(package, tmp_path, FORKS) == "0 wrong\n"
