@@ -41,7 +41,7 @@ class Slots {
 
 // Whether the launch has what it needs: a world of the kernel's module, and a device that works in
 // this process.
-kiln_status CheckWorld(const kiln_kernel& kernel, const kiln_world* world) {
+kiln_status CheckReady(const kiln_kernel& kernel, const kiln_world* world) {
   if (const Device* device = kernel.module->module->device(); device != nullptr) {
     if (const Result<> usable = device->CheckProcess(); !usable.ok()) {
       return Fail(KILN_ABORTED, "kernel '" + kernel.of().name + "': " + usable.error().text);
@@ -195,7 +195,7 @@ kiln_status kiln_launch_slots(const kiln_kernel* kernel, kiln_world* world, uint
                               uint64_t* results, const kiln_launch_options* options) {
   return Guarded([&]() -> kiln_status {
     if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_launch_slots", "kernel");
-    if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
+    if (const kiln_status fits = kiln::capi::CheckReady(*kernel, world); fits != KILN_OK) {
       return fits;
     }
     return kiln::capi::Run(*kernel, world, slots, results, kiln::capi::Sized(options));
@@ -207,7 +207,7 @@ kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world, const kiln
   return Guarded([&]() -> kiln_status {
     if (!kiln::capi::IsLive(kernel)) return FailNull("kiln_launch", "kernel");
     const kiln::ModuleKernel& of = kernel->of();
-    if (const kiln_status fits = kiln::capi::CheckWorld(*kernel, world); fits != KILN_OK) {
+    if (const kiln_status fits = kiln::capi::CheckReady(*kernel, world); fits != KILN_OK) {
       return fits;
     }
     if (count != of.params.size()) {
@@ -389,7 +389,7 @@ kiln_status kiln_graph_run(const kiln_graph* graph, kiln_world* world, const kil
     if (args == nullptr && count > 0) return FailNull("kiln_graph_run", "args");
     for (const kiln::ModuleGraph::Launch& launch : graph->of().launches) {
       const kiln_kernel& kernel = kiln::capi::GraphRun::KernelOf(*graph, launch);
-      if (const kiln_status fits = kiln::capi::CheckWorld(kernel, world); fits != KILN_OK) {
+      if (const kiln_status fits = kiln::capi::CheckReady(kernel, world); fits != KILN_OK) {
         return fits;
       }
     }
