@@ -363,11 +363,8 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-GRAPH_IN_CPP = """
-#include <cstdio>
-#include <memory>
-#include <vector>
-#include "kiln/kiln.hpp"
+# Begins a C++ program with the arguments MODULE DRIVER: a world of the module on CUDA.
+MAIN_IN_CPP = """
 int main(int, char** argv) {
   kiln::ContextOptions options;
   options.device = kiln::Device::cuda;
@@ -375,7 +372,16 @@ int main(int, char** argv) {
   kiln::Context context = kiln::Context::create(options);
   const kiln::Module module = kiln::Module::open(context, argv[1]);
   kiln::World world = kiln::World::create(module);
-  const kiln::Graph twice = module.graph("twice");
+"""
+GRAPH_IN_CPP = (
+    """
+#include <cstdio>
+#include <memory>
+#include <vector>
+#include "kiln/kiln.hpp"
+"""
+    + MAIN_IN_CPP
+    + """  const kiln::Graph twice = module.graph("twice");
   for (std::int32_t turn = 0; turn < 20; ++turn) {
     std::vector<std::int32_t> numbers(1 + 300 * (turn % 7));
     twice.run(world, {{"a", numbers}, {"k", turn}});
@@ -386,6 +392,7 @@ int main(int, char** argv) {
   std::puts("right");
 }
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -427,20 +434,16 @@ def stepped() -> ti.i32:
         x[i] += 1
     return x[0]
 """
-IN_THREADS = """
+IN_THREADS = (
+    """
 #include <atomic>
 #include <cstdio>
 #include <thread>
 #include <vector>
 #include "kiln/kiln.hpp"
-int main(int, char** argv) {
-  kiln::ContextOptions options;
-  options.device = kiln::Device::cuda;
-  options.cuda_driver = argv[2];
-  kiln::Context context = kiln::Context::create(options);
-  const kiln::Module module = kiln::Module::open(context, argv[1]);
-  kiln::World world = kiln::World::create(module);
-  constexpr int kRuns = 200;
+"""
+    + MAIN_IN_CPP
+    + """  constexpr int kRuns = 200;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (const char* name : {"step", "stepped"}) {
@@ -462,6 +465,7 @@ int main(int, char** argv) {
   std::printf("%d wrong\\n", wrong.load());
 }
 """
+)
 
 
 def run_on_shared(package, folder, text):
@@ -481,7 +485,8 @@ def test_threads_use_fields_beside_launches(package, tmp_path):
     assert run_on_shared(package, tmp_path, IN_THREADS) == "0 wrong\n"
 
 
-FORKS = """
+FORKS = (
+    """
 #include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
@@ -500,14 +505,9 @@ bool refuses(const Call& call) {
   }
   return false;
 }
-int main(int, char** argv) {
-  kiln::ContextOptions options;
-  options.device = kiln::Device::cuda;
-  options.cuda_driver = argv[2];
-  kiln::Context context = kiln::Context::create(options);
-  const kiln::Module module = kiln::Module::open(context, argv[1]);
-  kiln::World world = kiln::World::create(module);
-  const kiln::Kernel step = module.kernel("step");
+"""
+    + MAIN_IN_CPP
+    + """  const kiln::Kernel step = module.kernel("step");
   std::atomic<bool> ends{false};
   std::vector<std::thread> threads;
   threads.emplace_back([&] { while (!ends) step(world); });
@@ -533,6 +533,7 @@ int main(int, char** argv) {
   std::printf("%d wrong\\n", wrong);
 }
 """
+)
 
 
 def test_children_that_are_forked_beside_launches_get_errors(package, tmp_path):
