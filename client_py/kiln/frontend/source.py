@@ -71,9 +71,11 @@ class FunctionSource:
         """An editor may save a file while the program runs: Python then runs the code that it has
         loaded, and the kernel is compiled from what the file says now."""
         path = code.co_filename
-        if not self._lines or self.is_own or path == program_text.path:
+        # None: a text that no file has, or that of `kiln run`.
+        stamp, _ = _files.get(path, (None, None))
+        if not self._lines or self.is_own or stamp is None or stamp[1] <= process_start():
             return
-        if changed_since_start(path) and not is_text_of(self._lines, path, code):
+        if not is_text_of(self._lines, path, code):
             from .. import runtime
 
             runtime._warn(say.source_changed_since_loaded(file=self.file, name=self.name))
@@ -374,18 +376,21 @@ def _identity(code):
     return code.co_name, code.co_firstlineno, code.co_code, names, constants
 
 
-_start = None  # of this process, in seconds since the epoch
+_start = None  # of this process
 
 
-def changed_since_start(path):
-    """Whether the file was written after this process began."""
+def process_start():
+    """When this process began, in nanoseconds since the epoch; where the system does not say, after
+    all times of files."""
     global _start
-    try:
-        if _start is None:
+    if _start is None:
+        try:
             with open("/proc/self/stat", "rb") as file:
                 ticks = int(file.read().rpartition(b")")[2].split()[19])
-            since_boot = ticks / os.sysconf("SC_CLK_TCK")
-            _start = time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot)
-        return os.stat(path).st_mtime > _start
-    except OSError:
-        return False
+        except OSError:
+            _start = sys.maxsize
+        else:
+            since_boot = ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+            age = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - since_boot
+            _start = time.time_ns() - age
+    return _start
