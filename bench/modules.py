@@ -123,8 +123,11 @@ def main():
     harness.table("Modules in a C program", header, found)
     parse_header = ["header", "s to parse", "goal"]
     rows_of_headers = [
-        [name, f"{seconds:.2f}", f"{PARSE_GOALS[name]:.1f}, "
-         f"{harness.budget(seconds, PARSE_GOALS[name])}"]
+        [
+            name,
+            f"{seconds:.2f}",
+            f"{PARSE_GOALS[name]:.1f}, {harness.budget(seconds, PARSE_GOALS[name])}",
+        ]
         for name, seconds in parsed.items()
     ]
     harness.table("Headers", parse_header, rows_of_headers)

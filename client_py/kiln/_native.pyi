@@ -343,9 +343,7 @@ def to_dlpack(storage: FieldStorage) -> object:
 def cuda_array(storage: FieldStorage) -> tuple[int, tuple[int, ...], object]:
     """(address, strides in bytes, what keeps the memory) of elements on a CUDA device."""
 
-def from_dlpack(
-    capsule: object, element_axes: int = 0, is_external: bool = False
-) -> FieldStorage:
+def from_dlpack(capsule: object, element_axes: int = 0, is_external: bool = False) -> FieldStorage:
     """The storage of a "dltensor" capsule's tensor, whose last axes become those of the elements.
     is_external: for one launch; the annotation decides about axes, and the host has no access."""
 

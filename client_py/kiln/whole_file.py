@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 
-
 # Of folders that take no new file, and of files that are mounted by themselves.
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 

@@ -16,7 +16,7 @@ def emulator():
 
 
 # Each function makes fields and kernels anew, runs them, and returns arrays.
-PROGRAM = '''
+PROGRAM = """
 import sys
 import numpy as np
 import kiln as ti
@@ -360,7 +360,7 @@ for name, case in CASES.items():
     for number, (cpu, cuda) in enumerate(zip(*found)):
         assert (cpu == cuda).all(), (name, number, cpu, cuda)
 print("equal")
-'''
+"""
 
 
 def kernels_with_tiles(home):

@@ -161,8 +161,10 @@ with ti.cuda.stream(own):
 print(ti._native.stream())
 """)
     assert out[0].startswith("ValueError: the CUDA stream ")
-    assert out[0].endswith("belongs to another context or device than Kiln PTX emulator, device 0, "
-                           "on which kernels run")
+    assert out[0].endswith(
+        "belongs to another context or device than Kiln PTX emulator, device 0, "
+        "on which kernels run"
+    )
     assert out[1:] == [
         "ValueError: Invalid value for argument a - the tensor cannot be used in place: it is on "
         "CUDA device 1, the program's kernels run on device 0",
@@ -247,7 +249,8 @@ print(sum(sums), *(world.f.to_numpy().sum() for world in worlds))
 def test_threads_and_devices(run):
     """Contexts are current for a thread. A kernel that is compiled while another thread changes
     the device is not for that one."""
-    out = run("""
+    out = run(
+        """
 from kiln.instance import Making
 
 def in_thread(function, *args):
@@ -273,7 +276,9 @@ double(b)
 in_thread(use, 0)
 double(a)
 show(a, b)
-""", KILN_WARM="off")
+""",
+        KILN_WARM="off",
+    )
     assert out == [
         "ValueError: Invalid value for argument a - the array is on CUDA device 0, the program's "
         "kernels run on device 1: make another after ti.init(), and fill it by copy_from",

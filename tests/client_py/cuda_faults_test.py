@@ -283,12 +283,15 @@ fault(total_of, 249)
 ti.init(arch=ti.cpu, unrolling_limit=0)
 total_of(249)
 """)
-    assert out == """True 2
-TaichiCompilationError: 
+    assert (
+        out.replace(": \n", ":\n")
+        == """True 2
+TaichiCompilationError:
 kernel 'add': a launch on CUDA has at most 500 numbers, here 502: two for each field, one for each \
 ndarray and each of its axes, and one for each element of vectors and matrices; divide the kernel
 True 2
 """
+    )
 
 
 @pytest.mark.parametrize(

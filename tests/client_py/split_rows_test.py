@@ -118,7 +118,7 @@ def test_limits_that_are_arguments(count):
     def run(out: ti.types.ndarray(ti.i32, 1), first: ti.i32, end: ti.i32, width: ti.i32):
         for i in range(first, end):
             k = (i + width) % width
-            l = min(max(i + 3, 0), width - 1)
+            l = min(max(i + 3, 0), width - 1)  # noqa: E741
             if 0 <= k < 4096 and k == i:
                 x[k] = k
             if i > first and i < end - 1:
@@ -131,7 +131,7 @@ def test_limits_that_are_arguments(count):
         out = []
         for i in range(first, end):
             k = wrap(i + width) % width if width else 0
-            l = min(max(wrap(i + 3), 0), wrap(width - 1))
+            l = min(max(wrap(i + 3), 0), wrap(width - 1))  # noqa: E741
             out.append(l if first < i < end - 1 else wrap(-k))
         return np.array(out, np.int32)
 

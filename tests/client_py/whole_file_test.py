@@ -4,7 +4,6 @@ import errno
 import os
 
 import pytest
-
 from kiln import whole_file
 
 

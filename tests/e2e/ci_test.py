@@ -89,7 +89,7 @@ def test_warm_compiles_for_cuda_devices(kiln, other, program, tmp_path):
     assert "compute_80" in wrong.stderr
 
 
-LEARNS = '''
+LEARNS = """
 import kiln as ti
 
 ti.init(arch=ti.cpu)
@@ -107,7 +107,7 @@ x.fill(1.5)
 with ti.ad.Tape(loss):
     energy()
 print(x.grad)
-'''
+"""
 
 
 def test_gradients_are_warmed_and_carried_as_kernels_are(kiln, other, tmp_path):

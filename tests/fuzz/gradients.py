@@ -182,9 +182,7 @@ def main():
         print(program(options.show))
         return 0
     with tempfile.TemporaryDirectory() as home:
-        machine = hunting.Machine(
-            options.home or home, "random_gradients.batch", cuda=options.cuda
-        )
+        machine = hunting.Machine(options.home or home, "random_gradients.batch", cuda=options.cuda)
         try:
             if options.reduce is not None:
                 tried = (reduced(machine, options.reduce, one) for one in QUICK + FULL + SECOND)

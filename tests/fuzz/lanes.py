@@ -275,9 +275,8 @@ class Program:
 def run_all(path, levels):
     import linecache
 
-    import numpy
-
     import kiln as ti
+    import numpy
 
     def bits(x):
         array = x.to_numpy()

@@ -51,13 +51,13 @@ DTYPES = (
 
 @ti.kernel
 def double(a: ti.types.ndarray()):
-    for I in ti.grouped(a):
+    for I in ti.grouped(a):  # noqa: E741
         a[I] = a[I] * 2
 
 
 @ti.kernel
 def copy(a: ti.types.ndarray(), b: ti.types.ndarray()):
-    for I in ti.grouped(a):
+    for I in ti.grouped(a):  # noqa: E741
         b[I] = a[I]
 
 
@@ -115,7 +115,7 @@ def poke(a: ti.types.ndarray(), at: ti.i32):
 
 @ti.kernel
 def up(x: ti.template()):
-    for I in ti.grouped(x):
+    for I in ti.grouped(x):  # noqa: E741
         x[I] += 1
 
 

@@ -1,2 +1,2 @@
 # Definitions of the stub of kiln.graph that are written by hand; see make.py.
-def capture() -> CapturedGraph: ...
+def capture() -> CapturedGraph: ...  # noqa: F821

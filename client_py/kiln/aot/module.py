@@ -271,7 +271,6 @@ class Module:
         writer.add_fact("program", os.path.basename(sys.argv[0] or ""))
         return writer.link(session, is_static)
 
-
     def _access_kernels(self):
         """For quantised fields: their numbers have no address, so kernels read and write them."""
         made = {}

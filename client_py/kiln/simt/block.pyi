@@ -28,51 +28,63 @@ from .. import global_thread_idx as global_thread_idx
 def mem_sync() -> Any:
     """Orders accesses to memory among the threads of the block; it waits as `sync()` does.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            ti.simt.block.mem_sync()
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                ti.simt.block.mem_sync()
     """
 def sync() -> Any:
     """Waits for all threads of the block, and orders their accesses to memory.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            ti.simt.block.sync()
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                ti.simt.block.sync()
     """
 def sync_all_nonzero(predicate: Any) -> Any:
     """`sync()`; 1 if `predicate`, an i32, is not 0 in all threads of the block, else 0.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            out[i] = ti.simt.block.sync_all_nonzero(i)
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_all_nonzero(i)
     """
 def sync_any_nonzero(predicate: Any) -> Any:
     """`sync()`; 1 if `predicate`, an i32, is not 0 in some thread of the block, else 0.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            out[i] = ti.simt.block.sync_any_nonzero(i)
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_any_nonzero(i)
     """
 def sync_count_nonzero(predicate: Any) -> Any:
     """`sync()`; the number of the block's threads whose `predicate`, an i32, is not 0.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            out[i] = ti.simt.block.sync_count_nonzero(i)
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.sync_count_nonzero(i)
     """
 def thread_idx() -> Any:
     """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
     i % block_dim, and so does cell i of a dense block below a sparse SNode.
+
+    Raises TaichiCompilationError in kernels for the CPU.
 
         @ti.kernel
         def k(out: ti.types.ndarray()):

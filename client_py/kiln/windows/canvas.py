@@ -80,9 +80,7 @@ class Canvas:
         self._tell("triangles", vertices=vertices, indices=indices)
         self._window._draw(call, "draw", shape)
 
-    def lines(
-        self, vertices, width, indices=None, color=(0.5, 0.5, 0.5), per_vertex_color=None
-    ):
+    def lines(self, vertices, width, indices=None, color=(0.5, 0.5, 0.5), per_vertex_color=None):
         """Draws lines with round ends.
 
         vertices: vectors of 2 numbers. width: of the lines. indices: two for each line; by default
@@ -122,9 +120,7 @@ class Canvas:
         self._tell("circles", pos=centers)
         self._window._draw(call, "draw", shape)
 
-    def vector_field(
-        self, vector_field, arrow_spacing=5, scale=0.1, width=0.002, color=(0, 0, 0)
-    ):
+    def vector_field(self, vector_field, arrow_spacing=5, scale=0.1, width=0.002, color=(0, 0, 0)):
         """Draws the vectors of a field as arrows.
 
         vector_field: a field or array (width, height) of vectors of 2 numbers. arrow_spacing: draws
@@ -220,5 +216,3 @@ def _colors(values, name, call):
     if name not in matplotlib.colormaps:
         raise ValueError(f"{call}: matplotlib has no colours {name!r}")
     return np.ascontiguousarray(matplotlib.colormaps[name](values)[..., :3], np.float32)
-
-

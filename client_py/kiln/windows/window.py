@@ -37,9 +37,7 @@ class Window:
         def __init__(self, type=None, key=None):
             self.type, self.key = type, key
 
-    def __init__(
-        self, name, res, vsync=False, show_window=True, fps_limit=1000, pos=(100, 100)
-    ):
+    def __init__(self, name, res, vsync=False, show_window=True, fps_limit=1000, pos=(100, 100)):
         self._name = str(name)
         self.fps_limit = fps_limit
         res = (res, res) if isinstance(res, int) else tuple(int(n) for n in res)

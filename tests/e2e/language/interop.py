@@ -123,7 +123,7 @@ class CudaArray:
 def cuda_arrays_that_do_not_fit(show):
     @ti.kernel
     def double(a: ti.types.ndarray()):
-        for I in ti.grouped(a):
+        for I in ti.grouped(a):  # noqa: E741
             a[I] *= 2
 
     show.error(double, CudaArray(typestr="<c8"))

@@ -3,9 +3,8 @@ to be loaded for TARGET."""
 
 import sys
 
-import numpy as np
-
 import kiln as ti
+import numpy as np
 
 m = ti.aot.load(sys.argv[1])
 assert m.target == sys.argv[2], m.target

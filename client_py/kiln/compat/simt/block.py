@@ -10,6 +10,8 @@ from .operations import simt
 def sync():
     """Waits for all threads of the block, and orders their accesses to memory.
 
+    Raises TaichiCompilationError in kernels for the CPU.
+
         @ti.kernel
         def k(out: ti.types.ndarray()):
             ti.loop_config(block_dim=64)
@@ -21,6 +23,8 @@ def sync():
 
 def sync_all_nonzero(predicate):
     """`sync()`; 1 if `predicate`, an i32, is not 0 in all threads of the block, else 0.
+
+    Raises TaichiCompilationError in kernels for the CPU.
 
         @ti.kernel
         def k(out: ti.types.ndarray()):
@@ -34,6 +38,8 @@ def sync_all_nonzero(predicate):
 def sync_any_nonzero(predicate):
     """`sync()`; 1 if `predicate`, an i32, is not 0 in some thread of the block, else 0.
 
+    Raises TaichiCompilationError in kernels for the CPU.
+
         @ti.kernel
         def k(out: ti.types.ndarray()):
             ti.loop_config(block_dim=64)
@@ -46,6 +52,8 @@ def sync_any_nonzero(predicate):
 def sync_count_nonzero(predicate):
     """`sync()`; the number of the block's threads whose `predicate`, an i32, is not 0.
 
+    Raises TaichiCompilationError in kernels for the CPU.
+
         @ti.kernel
         def k(out: ti.types.ndarray()):
             ti.loop_config(block_dim=64)
@@ -57,6 +65,8 @@ def sync_count_nonzero(predicate):
 
 def mem_sync():
     """Orders accesses to memory among the threads of the block; it waits as `sync()` does.
+
+    Raises TaichiCompilationError in kernels for the CPU.
 
         @ti.kernel
         def k(out: ti.types.ndarray()):
@@ -71,6 +81,8 @@ def thread_idx():
     """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
     i % block_dim, and so does cell i of a dense block below a sparse SNode.
 
+    Raises TaichiCompilationError in kernels for the CPU.
+
         @ti.kernel
         def k(out: ti.types.ndarray()):
             ti.loop_config(block_dim=64)
@@ -82,6 +94,8 @@ def thread_idx():
 
 def global_thread_idx():
     """The number of the thread in its launch, an i32.
+
+    Raises TaichiCompilationError in kernels for the CPU.
 
         @ti.kernel
         def k(out: ti.types.ndarray()):
