@@ -151,6 +151,7 @@ NEVER_SEEN = {
     "gone_memory_was_given_back": "an ndarray keeps its memory while it lives",
     "graph_failed": "of CUDA: captured_graph_test.py",
     "has_no_memory": "an ndarray gets its memory when it is made",
+    "name_not_supported": "of names without an implementation: names_test.py",
     "ndarray_is_read_only": "of CUDA: cuda_interop_test.py",
     "read_only_elements_only_by_interface": "of CUDA: cuda_interop_test.py",
     "shared_array_outside_loops": "of CUDA: cuda_simt_test.py",
@@ -159,6 +160,7 @@ NEVER_SEEN = {
     "invalid_index_for": "what passes the checks before it",
     "program_of_other_encoding": "of the program's file: run_test.py",
     "source_changed_since_loaded": "said on standard error: run_test.py",
+    "texture_from_image_of_other_size": "of PIL's pictures: texture_test.py",
     "variable_is_not_utf8": "of the environment: run_test.py",
 }
 

@@ -45,6 +45,7 @@ import time
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TEXTURES = r"ti\.Texture|types\.(rw_)?texture"  # in the text of programs
 # Of Kiln, whatever a program asks for.
 ON_CUDA = {"TI_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"}
 
@@ -154,6 +155,12 @@ def compare(program, options):
     return row
 
 
+def _arch_of(program):
+    """Where Taichi runs a program. Its search for a GPU may crash on a machine without one, so
+    programs get the CPU, but for those with textures, which it has on Vulkan alone."""
+    return "vulkan" if re.search(TEXTURES, pathlib.Path(program).read_text()) else "x64"
+
+
 def run(side, program, folder, options, attempts=3):
     command = [str(ROOT / "kiln"), "python"] if side == "kiln" else [options.taichi_python]
     command += [__file__, "--inside", side, "--folder", folder, str(program)]
@@ -165,8 +172,7 @@ def run(side, program, folder, options, attempts=3):
     environment = {**os.environ, "KILN_GUI_FRAMES": str(options.frames), "TI_GUI_SHOW": "0"}
     # Replace ffmpeg by a stand-in that only creates the files.
     environment["PATH"] = f"{ROOT / 'tools' / 'stand_ins'}:{environment['PATH']}"
-    # Taichi's search for a GPU may crash on a machine without one, so programs get the CPU.
-    environment.update(options.environment if side == "kiln" else {"TI_ARCH": "x64"})
+    environment.update(options.environment if side == "kiln" else {"TI_ARCH": _arch_of(program)})
     made = pathlib.Path(folder) / f"{side}_files"  # what the program writes
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()

@@ -28,7 +28,7 @@ NEEDS = {
     "sparse SNodes": r"\.(pointer|bitmasked|dynamic)\(|ti\.(activate|deactivate|is_active)\b",
     "gradients": r"\bneeds_grad|\.grad\b|ti\.ad\.",
     "graphs": r"ti\.graph\.",
-    "textures": r"ti\.Texture|types\.(rw_)?texture",
+    "textures": compare_with_taichi.TEXTURES,
     "a window of `ti.ui`": r"ti\.ui\.Window",
     "a window": r"ti\.GUI\(|ti\.tools\.imshow",
     "sparse matrices": r"linalg\.Sparse|sparse_matrix_builder",
@@ -38,7 +38,7 @@ NEEDS = {
     "a downloaded model": r"import wget",
 }
 # Requirements that Kiln does not support; such programs are not run.
-MISSING = ("textures", "a downloaded model")
+MISSING = ("a downloaded model",)
 # Requirements for which a stand-in suffices to compare the program's results.
 STAND_IN = {
     "matplotlib": "plots are left out",

@@ -24,7 +24,7 @@ from PIL import Image
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images" / "gallery"
 SHOWS = re.compile(r"ti\.GUI\(|ti\.ui\.Window|ti\.tools\.imshow")
-LACKS = re.compile(r"ti\.Texture|types\.(rw_)?texture|import (cv2|wget|matplotlib)")
+LACKS = re.compile(r"import (cv2|wget|matplotlib)")
 SIZE = 240  # pixels of a picture, at most, each way
 FRAMES = 60
 # Where fewer frames suffice, or more are needed to see what the program does.

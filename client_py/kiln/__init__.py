@@ -71,7 +71,7 @@ def _offer(module, names):
         _NAMES[name] = module
 
 
-_offer("compat.absent", "Mesh MeshInstance Texture mesh_patch_idx")
+_offer("compat.absent", "Mesh MeshInstance mesh_patch_idx")
 _offer("values.decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
@@ -83,7 +83,9 @@ _offer("gui", "GUI hex_to_rgb rgb_to_hex")
 _offer("values.argpack", "ArgPack")
 _offer("kernel", "data_oriented")
 _offer("values.matrix", "Matrix Vector")
-_offer("compat.misc", "DeviceCapability Format extension")
+_offer("compat.misc", "DeviceCapability extension")
+_offer("data.texture", "Texture")
+_offer("types.texture_format", "Format")
 _offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack ndarray")
 _offer("notebook", "load_ipython_extension")
 _offer("ops", "frexp one randn random stop_grad zero")
@@ -159,6 +161,7 @@ provided.register(
         "SparseMatrixBuilder": "linalg.sparse_matrix",
         "StreamScope": "streams",
         "Struct": "values.struct",
+        "Texture": "data.texture",
         "Vector": "values.matrix",
         "begin_gradient": "ad.ahead",
         "check_matrix_options": "data.making",

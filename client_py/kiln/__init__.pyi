@@ -1096,22 +1096,59 @@ class TaichiSyntaxError(TaichiCompilationError):
 class TaichiTypeError(TaichiCompilationError):
     """Operands of incompatible types."""
 class Texture:
-    """Not supported yet: `ti.Texture`."""
-    def __init__(self, *args: Any, **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
-    @staticmethod
-    def from_field(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Texture.from_field`."""
-    @staticmethod
-    def from_image(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Texture.from_image`."""
-    @staticmethod
-    def from_ndarray(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Texture.from_ndarray`."""
-    @staticmethod
-    def to_image(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Texture.to_image`."""
+    """A picture of one to three axes, whose texels have one to four channels.
+
+    Kernels read it through parameters annotated `ti.types.texture`, and write it through
+    `ti.types.rw_texture`. For them a texel is a vector of four f32; channels that the format lacks
+    are 0, and alpha is 1. Formats such as `rgba8` store fractions: 255 means 1.0. Other formats
+    store the numbers themselves. All texels are zero at first.
+
+    fmt: the format, as ti.Format.rgba8. arr_shape: the number of texels along each axis. Raises
+    TypeError for formats that textures cannot have, RuntimeError for other shapes.
+
+    Example::
+
+        tex = ti.Texture(ti.Format.r32f, (2, 2))
+
+        @ti.kernel
+        def draw(tex: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.r32f)):
+            for i, j in tex:
+                tex.store(ti.Vector([i, j]), ti.Vector([i + 0.5 * j, 0.0, 0.0, 0.0]))
+
+        @ti.kernel
+        def middle(tex: ti.types.texture(num_dimensions=2)) -> ti.f32:
+            return tex.sample_lod(ti.Vector([0.5, 0.5]), 0.0).x
+
+        draw(tex)
+        print(middle(tex))  # prints: 0.75
+    """
+    def __init__(self, fmt: Any, arr_shape: Any) -> None: ...
+    def __getitem__(self, index: Any) -> Any: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
+    def from_field(self, field: Any) -> Any:
+        """Copies a field, as `from_ndarray` copies an ndarray.
+
+        field: one of the texture's shape, whose elements are what the format stores; raises
+        ValueError for others.
+        """
+    def from_image(self, image: Any) -> Any:
+        """Sets all texels from a picture, turned by a quarter to the left: the texture's first axis
+        runs along the rows of the picture, from right to left. Alpha, if there is any, becomes 0.
+
+        image: a PIL image as wide and high as the texture; raises AssertionError for others. The
+        texture has two axes, and stores fractions or floats.
+        """
+    def from_ndarray(self, ndarray: Any) -> Any:
+        """Copies the memory of an ndarray, whose order is another one: in a texture, the first axis
+        varies fastest. Texel (x, y) of one of width w is element number y * w + x.
+
+        ndarray: one of the texture's shape, whose elements are what the format stores: numbers, or
+        vectors of as many as there are channels. Raises ValueError for others.
+        """
+    def to_image(self) -> Any:
+        """The texture as a PIL image in RGB mode, turned as in `from_image`. It has two axes, and
+        stores fractions or floats in 0..1.
+        """
 class Vector(Matrix):
     """A vector of numbers: a value in kernels, a wrapper of a NumPy array in Python.
 
@@ -1625,11 +1662,13 @@ gles: Any
 def global_thread_idx() -> Any:
     """The number of the thread in its launch, an i32.
 
-    @ti.kernel
-    def k(out: ti.types.ndarray()):
-        ti.loop_config(block_dim=64)
-        for i in range(64):
-            out[i] = ti.simt.block.global_thread_idx()
+    Raises TaichiCompilationError in kernels for the CPU.
+
+        @ti.kernel
+        def k(out: ti.types.ndarray()):
+            ti.loop_config(block_dim=64)
+            for i in range(64):
+                out[i] = ti.simt.block.global_thread_idx()
     """
 gpu: Any
 from . import graph as graph

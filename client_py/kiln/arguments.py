@@ -256,7 +256,8 @@ class ArrayParameter(Parameter):
         """(dtype, element_shape, ndim) of a NumPy array or a similar object."""
         wanted = self.annotation
         shape = getattr(value, "shape", None)
-        if shape is None or not hasattr(value, "dtype") or isinstance(value, Field):
+        is_ours = isinstance(value, _native.FieldBase) and not isinstance(value, DeviceArray)
+        if shape is None or not hasattr(value, "dtype") or is_ours:
             advice = annotation_advice(value) if isinstance(value, Field) else ""
             raise say.field_for_array_argument(name=self.name, value=shown([value]), advice=advice)
         shape = tuple(shape)
@@ -326,6 +327,32 @@ class TripletsParameter(Parameter):
             ("array", scalar, 1, [], 0, EITHER, provided.SparseMatrixBuilder),
             ("array",),
             lambda ctx: triplets_argument(ctx, descriptor, dtype),
+        )
+
+
+class TextureParameter(Parameter):
+    """A texture, passed as its array of texels."""
+
+    @property
+    def needed(self):
+        return repr(self.annotation)
+
+    def specialise(self, value):
+        from .frontend.texture import SampledTexture, StoredTexture, check_form
+
+        wanted = self.annotation
+        if not isinstance(value, provided.Texture):
+            raise say.argument_is_no_texture(name=self.name, kind=type(value))
+        check_form(self.name, wanted, value.num_dims, value.fmt)
+        dtype, element, ndim = value.dtype, [value.channels], value.num_dims
+        descriptor = _native.ndarray_descriptor(dtype.scalar, element, ndim)
+        made = StoredTexture if isinstance(wanted, ti_types.RWTextureType) else SampledTexture
+        return _Spec(
+            ("array", dtype.scalar, ndim, element, 0, EITHER, type(value)),
+            ("array",),
+            lambda ctx: made(
+                ctx.array_argument(descriptor, dtype, element, ndim), value.fmt, value.largest
+            ),
         )
 
 
@@ -522,6 +549,8 @@ def _of_annotation(name, annotation):
         return StructParameter(name, annotation)
     if isinstance(annotation, ti_types.sparse_matrix_builder):
         return TripletsParameter(name, annotation)
+    if isinstance(annotation, (ti_types.TextureType, ti_types.RWTextureType)):
+        return TextureParameter(name, annotation)
     if isinstance(annotation, ti_types.ArgPackType):
         return PackParameter(name, annotation)
     return None

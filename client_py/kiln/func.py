@@ -178,7 +178,7 @@ def _is_parameter_type(annotation):
 _PARAMETER_TYPES = (
     ti_types.CompoundType,
     ti_types.DType,
-    ti_types.NdarrayType,
+    *ti_types.BY_REFERENCE,
     ti_types.RefType,
     ti_types.template,
 )
@@ -186,7 +186,7 @@ _PARAMETER_TYPES = (
 
 def _is_reference(annotation):
     return annotation in (ti_types.template, ti_types.NdarrayType) or isinstance(
-        annotation, (ti_types.template, ti_types.NdarrayType, ti_types.RefType)
+        annotation, (ti_types.template, *ti_types.BY_REFERENCE, ti_types.RefType)
     )
 
 

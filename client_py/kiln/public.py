@@ -21,6 +21,7 @@ SHOWN = {
     "ScalarNdarray": f"{_NDARRAY} from_numpy to_numpy",
     "Struct": "entries field items keys methods to_dict",
     "StructField": f"{_FIELD} get_member_field keys",
+    "Texture": "from_field from_image from_ndarray to_image",
     "VectorNdarray": f"{_NDARRAY} from_numpy to_numpy",
 }
 

@@ -26,10 +26,7 @@ def result(**changes):
 
 @pytest.mark.parametrize(
     "source, needs",
-    [
-        ("texture = ti.Texture(f, (2, 2))", "textures"),
-        ("import wget", "a downloaded model"),
-    ],
+    [("import wget", "a downloaded model")],
 )
 def test_programs_with_missing_requirements_are_not_run(tool, tmp_path, source, needs):
     path = tmp_path / "program.py"

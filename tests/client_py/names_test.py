@@ -138,11 +138,6 @@ def test_dir_lists_members_for_completion(ti):
     [
         lambda ti: ti.Mesh(),
         lambda ti: ti.MeshInstance(),
-        lambda ti: ti.Texture(ti.Format.r32f, (4, 4)),
-        lambda ti: ti.Texture.from_image(None),
-        lambda ti: ti.graph.Arg(ti.graph.ArgKind.TEXTURE, "a", ndim=2),
-        lambda ti: ti.types.texture(2),
-        lambda ti: ti.types.rw_texture(2),
         lambda ti: ti.mesh_patch_idx(),
         lambda ti: ti.lang.expr.make_expr_group(),
         lambda ti: importlib.import_module("kiln._kernels").fill_field(None, 0),

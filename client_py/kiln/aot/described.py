@@ -9,12 +9,14 @@ from ..arguments import (
     StructParameter,
     TemplateParameter,
     TensorParameter,
+    TextureParameter,
     cook_return,
     return_spec,
 )
 from ..autodiff import REVERSE, SECOND
 from ..data.field import AnyArray, zeros
 from ..data.ndarray import ndarray
+from ..data.texture import Texture
 from ..diagnostics import say
 from ..instance import Making
 
@@ -136,6 +138,10 @@ def _from_annotation(parameter, name):
         return annotation()  # all members are zero
     if kind is ArrayParameter:
         return _array_of(annotation, parameter, name)
+    if kind is TextureParameter:
+        if not isinstance(annotation, ti_types.RWTextureType):
+            raise say.export_of_texture_without_format(name=name, parameter=parameter.name)
+        return Texture(annotation.fmt, (1,) * annotation.num_dimensions)
     if kind is PackParameter:
         members = parameter.members
         return annotation(**{key: _from_annotation(one, name) for key, one in members.items()})

@@ -31,10 +31,7 @@ MeshInstance = absent_class(
     "set_index_mapping set_num_patches set_owned_offset set_patch_max_element_num "
     "set_relation_dynamic set_relation_fixed set_total_offset",
 )
-Texture = absent_class("Texture", "from_field from_image from_ndarray to_image")
-texture = absent_class("types.texture")
-rw_texture = absent_class("types.rw_texture")
 mesh_patch_idx = absent_function("mesh_patch_idx")
 make_expr_group = absent_function("lang.expr.make_expr_group")
 
-__all__ = ["Mesh", "MeshInstance", "Texture", "mesh_patch_idx", "rw_texture", "texture"]
+__all__ = ["Mesh", "MeshInstance", "mesh_patch_idx"]

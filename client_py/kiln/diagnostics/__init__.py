@@ -29,6 +29,7 @@ AREAS = (
     "simt",
     "statements",
     "tensors",
+    "textures",
     "triplets",
 )
 

@@ -84,6 +84,14 @@ ROWS = {
         "Dispatch node is compiled for argument {name} with field_dim={needed} but got an ndarray "
         "with field_dim={got}",
     ),
+    "graph_texture_of_other_format": (
+        RuntimeError,
+        "the graph's argument {name} is a texture of format {needed}, got one of {got}",
+    ),
+    "graph_texture_of_other_ndim": (
+        RuntimeError,
+        "the graph's argument {name} is a texture with {needed} axes, got one with {got}",
+    ),
     "graph_captured_twice": (
         TaichiRuntimeError,
         "a graph is captured once: `ti.graph.capture()` makes another one",

@@ -15,6 +15,7 @@ from .expr import Expr
 from .names import static_value, target_names
 from .struct_value import entries_of
 from .subscript import subscript
+from .texture import TextureArgument
 from .transformer import BREAK, CONTINUE, ENDED, HANDLERS, NORMAL, Loop
 
 _I32_TYPES = ("i8", "i16", "i32", "u8", "u16", "u1")
@@ -43,10 +44,14 @@ def for_(t, node):
         if func is grouped and inner is grouped:
             t.fail(iterated, say.ti_grouped_cannot_nested())
         value = t.visit(iterated)
-        if isinstance(value, GroupedNDRange):
+        if isinstance(value, TextureArgument):
+            _ndrange_for(t, node, value.cells, False)
+        elif isinstance(value, GroupedNDRange):
             _ndrange_for(t, node, value.ndrange, True)
         elif isinstance(value, NDRange):
             _ndrange_for(t, node, value, False)
+        elif isinstance(value, Grouped) and isinstance(value.field, TextureArgument):
+            _ndrange_for(t, node, value.field.cells, True)
         elif isinstance(value, Grouped):
             _struct_for(t, node, value.field, True)
         elif isinstance(value, range):

@@ -14,10 +14,11 @@ from .expr import Convertible, Expr, Ref
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
+from .texture import check_fits
 from .transformer import ENDED, Transformer
 
 # Kinds of parameters.
-TEMPLATE, ARRAY, REFERENCE, VALUE = range(4)
+TEMPLATE, ARRAY, TEXTURE, REFERENCE, VALUE = range(5)
 
 
 def call(ctx, func, arguments, is_method):
@@ -56,6 +57,8 @@ def kind_of(annotation):
         return TEMPLATE
     if annotation is ti_types.NdarrayType or isinstance(annotation, ti_types.NdarrayType):
         return ARRAY
+    if isinstance(annotation, ti_types.BY_REFERENCE):
+        return TEXTURE
     return REFERENCE if isinstance(annotation, ti_types.RefType) else VALUE
 
 
@@ -99,6 +102,11 @@ def _array(ctx, parameter, argument):
     if argument.__class__ is not ArrayArgument:
         raise say.real_func_argument_is_no_array(name=parameter.name, got=_described(argument))
     return ("array", argument.param), 0
+
+
+def _texture(ctx, parameter, argument):
+    check_fits(parameter.name, parameter.annotation, argument)
+    return ("texture", argument.array.param, argument.fmt), 0
 
 
 def _reference(ctx, parameter, argument):
@@ -154,7 +162,13 @@ def _value_shown(argument):
     return f"of type {argument.type.name}" if isinstance(argument, Expr) else repr(argument)
 
 
-_PASS = {TEMPLATE: _template, ARRAY: _array, REFERENCE: _reference, VALUE: _value}
+_PASS = {
+    TEMPLATE: _template,
+    ARRAY: _array,
+    TEXTURE: _texture,
+    REFERENCE: _reference,
+    VALUE: _value,
+}
 
 
 # --- the function itself

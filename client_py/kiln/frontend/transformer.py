@@ -26,6 +26,7 @@ from .names import changed_names
 from .pack import PackArgument
 from .source import EMPTY
 from .struct_value import StructRef
+from .texture import check_fits
 
 # How a statement ends: NORMAL if the rest of the block can run, otherwise why it cannot.
 NORMAL, ENDED, BREAK, CONTINUE, RETURNED = range(5)
@@ -423,6 +424,9 @@ def _bind(t, parameter, annotation, argument):
     if isinstance(annotation, ti_types.NdarrayType) or annotation is ti_types.NdarrayType:
         if argument.__class__ is not ArrayArgument and not isinstance(argument, Ndarray):
             raise say.func_annotation_not_recognized(name=parameter.name, annotation=annotation)
+        return argument
+    if isinstance(annotation, ti_types.BY_REFERENCE):
+        check_fits(parameter.name, annotation, argument)
         return argument
     mutable = parameter.name in t.mutable
     if isinstance(annotation, ti_types.MatrixType):

@@ -7,12 +7,13 @@
 """
 
 from typing import Any
-def Arg(tag: Any = None, name: Any = None, dtype: Any = None, ndim: Any = None, field_dim: Any = None, element_shape: Any = None) -> Any:
+def Arg(tag: Any = None, name: Any = None, dtype: Any = None, ndim: Any = None, field_dim: Any = None, element_shape: Any = None, fmt: Any = None) -> Any:
     """An argument of a graph, to be given to `dispatch` in place of a value.
 
     tag: its kind (ArgKind). name: the key of its value in `Graph.run`. dtype: the type of a scalar,
-    of a matrix or of an ndarray's elements. ndim: the number of an ndarray's axes. field_dim: an
-    older name of ndim. element_shape: not supported any more; the dtype has it.
+    of a matrix or of an ndarray's elements. ndim: the number of an ndarray's or texture's axes.
+    field_dim: an older name of ndim. element_shape: not supported any more; the dtype has it. fmt:
+    the format of a texture that kernels write.
 
     Raises TaichiRuntimeError for properties that arguments of the kind do not have, or lack.
 
@@ -138,7 +139,7 @@ class GraphBuilder:
     def create_sequential(self) -> Any:
         """A list of launches of its own, for `append`."""
     def dispatch(self, kernel_fn: Any, *args: Any) -> Any:
-        """Adds a launch, and compiles the kernel for it.
+        """Adds a launch, and compiles the kernel for it, unless that needs a texture's format.
 
         kernel_fn: the kernel, or a method that is one. args: for each of its parameters an argument
         (`Arg`), or a value that all runs use. Raises TaichiCompilationError if an argument does not

@@ -5,6 +5,7 @@ import warnings
 from .. import types as ti_types
 from ..data.field import AnyArray, flatten, zeros
 from ..data.ndarray import ndarray
+from ..data.texture import Texture
 from ..diagnostics import say
 from ..values.matrix import Matrix
 
@@ -35,15 +36,18 @@ _PROPERTIES = {
     ArgKind.SCALAR: ("tag", "name", "dtype"),
     ArgKind.NDARRAY: ("tag", "name", "dtype", "ndim"),
     ArgKind.MATRIX: ("tag", "name", "dtype"),
+    ArgKind.TEXTURE: ("tag", "name", "ndim"),
+    ArgKind.RWTEXTURE: ("tag", "name", "ndim", "fmt"),
 }
 
 
-def Arg(tag=None, name=None, dtype=None, ndim=None, field_dim=None, element_shape=None):
+def Arg(tag=None, name=None, dtype=None, ndim=None, field_dim=None, element_shape=None, fmt=None):
     """An argument of a graph, to be given to `dispatch` in place of a value.
 
     tag: its kind (ArgKind). name: the key of its value in `Graph.run`. dtype: the type of a scalar,
-    of a matrix or of an ndarray's elements. ndim: the number of an ndarray's axes. field_dim: an
-    older name of ndim. element_shape: not supported any more; the dtype has it.
+    of a matrix or of an ndarray's elements. ndim: the number of an ndarray's or texture's axes.
+    field_dim: an older name of ndim. element_shape: not supported any more; the dtype has it. fmt:
+    the format of a texture that kernels write.
 
     Raises TaichiRuntimeError for properties that arguments of the kind do not have, or lack.
 
@@ -51,7 +55,7 @@ def Arg(tag=None, name=None, dtype=None, ndim=None, field_dim=None, element_shap
         dt = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "dt", ti.f32)
         print(x.name, dt)  # prints: x dt : f32
     """
-    given = {"tag": tag, "name": name, "dtype": dtype, "ndim": ndim}
+    given = {"tag": tag, "name": name, "dtype": dtype, "ndim": ndim, "fmt": fmt}
     given = {key: value for key, value in given.items() if value is not None}
     if field_dim is not None:
         if ndim is not None:
@@ -68,8 +72,6 @@ def _check(given):
     kind = given.get("tag")
     if not isinstance(kind, ArgKind):
         raise say.graph_argument_without_kind(kind=type(kind))
-    if kind not in _PROPERTIES:
-        raise say.name_not_supported(name=f"graph.{kind}")
     allowed = _PROPERTIES[kind]
     for name in given:
         if name not in allowed:
@@ -120,7 +122,8 @@ class ScalarArgument(Argument):
         super().__init__(name, ti_types.cook_dtype(dtype))
 
     def stand_in(self, parameter):
-        """A value with which a kernel can be compiled for this argument of `parameter`."""
+        """A value with which a kernel can be compiled for this argument of `parameter`; None if
+        only a run tells what that is."""
         return 0
 
     def checked(self, value):
@@ -194,10 +197,54 @@ class NdarrayArgument(Argument):
         return value
 
 
+class TextureArgument(Argument):
+    """A texture that kernels read. Its format is known at a run, which compiles kernels for it."""
+
+    def __init__(self, name, ndim):
+        super().__init__(name, None)
+        self.field_dim = ndim
+
+    def __str__(self):
+        return f"{self.name} : texture, ndim={self.field_dim}"
+
+    def stand_in(self, parameter):
+        return None
+
+    def checked(self, value):
+        if not isinstance(value, Texture):
+            raise say.graph_value_of_wrong_type(argument=self, kind=type(value).__name__)
+        if value.num_dims != self.field_dim:
+            raise say.graph_texture_of_other_ndim(
+                name=self.name, needed=self.field_dim, got=value.num_dims
+            )
+        return value
+
+
+class RWTextureArgument(TextureArgument):
+    """A texture that kernels read and write, of a format that is known before."""
+
+    def __init__(self, name, ndim, fmt):
+        super().__init__(name, ndim)
+        self.fmt = fmt
+
+    def __str__(self):
+        return f"{self.name} : rw_texture of {self.fmt}, ndim={self.field_dim}"
+
+    def stand_in(self, parameter):
+        return Texture(self.fmt, (1,) * self.field_dim)
+
+    def checked(self, value):
+        if super().checked(value).fmt is not self.fmt:
+            raise say.graph_texture_of_other_format(name=self.name, needed=self.fmt, got=value.fmt)
+        return value
+
+
 _KINDS = {
     ArgKind.SCALAR: ScalarArgument,
     ArgKind.NDARRAY: NdarrayArgument,
     ArgKind.MATRIX: MatrixArgument,
+    ArgKind.TEXTURE: TextureArgument,
+    ArgKind.RWTEXTURE: RWTextureArgument,
 }
 
 

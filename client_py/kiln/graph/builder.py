@@ -2,10 +2,17 @@
 
 from .. import _native
 from .. import types as ti_types
-from ..arguments import ArrayParameter, ScalarParameter, TensorParameter
+from ..arguments import ArrayParameter, ScalarParameter, TensorParameter, TextureParameter
 from ..diagnostics import say
 from ..kernel import Kernel
-from .argument import Argument, MatrixArgument, NdarrayArgument, ScalarArgument
+from .argument import (
+    Argument,
+    MatrixArgument,
+    NdarrayArgument,
+    RWTextureArgument,
+    ScalarArgument,
+    TextureArgument,
+)
 
 
 class Sequential:
@@ -15,7 +22,7 @@ class Sequential:
         self._steps = []  # (kernel, arguments), or a Sequential
 
     def dispatch(self, kernel_fn, *args):
-        """Adds a launch, and compiles the kernel for it.
+        """Adds a launch, and compiles the kernel for it, unless that needs a texture's format.
 
         kernel_fn: the kernel, or a method that is one. args: for each of its parameters an argument
         (`Arg`), or a value that all runs use. Raises TaichiCompilationError if an argument does not
@@ -28,15 +35,18 @@ class Sequential:
             args = (kernel_fn.__self__, *args)
         args = kernel._positional(args, {})
         kept, stand_ins = [], []
+        is_known = True  # what the kernel is to be compiled for
         for parameter, arg in zip(kernel.parameters, args):
             if isinstance(arg, Argument):
                 _check_fits(kernel, parameter, arg)
                 kept.append(arg)
                 stand_ins.append(arg.stand_in(parameter))
+                is_known = is_known and stand_ins[-1] is not None
             else:
                 kept.append(parameter.snapshot(arg))
                 stand_ins.append(arg)
-        kernel._compile_for(stand_ins)
+        if is_known:
+            kernel._compile_for(stand_ins)
         self._steps.append((kernel, kept))
 
     def _launches(self):
@@ -73,15 +83,17 @@ class GraphBuilder(Sequential):
         self._arguments = {}  # name -> argument
 
     def dispatch(self, kernel_fn, *args):
-        """Adds a launch, and compiles the kernel for it.
+        """Adds a launch, and compiles the kernel for it, unless that needs a texture's format.
 
         kernel_fn: the kernel, or a method that is one. args: for each of its parameters an argument
         (`Arg`), or a value that all runs use. Raises TaichiCompilationError if an argument does not
         fit its parameter, RuntimeError if another argument has its name, and the errors of
         compiling the kernel.
         """
-        _add_arguments(self._arguments, args)
+        arguments = dict(self._arguments)  # only those of launches that are added
+        _add_arguments(arguments, args)
         super().dispatch(kernel_fn, *args)
+        self._arguments = arguments
 
     def create_sequential(self):
         """A list of launches of its own, for `append`."""
@@ -177,6 +189,9 @@ def _check_fits(kernel, parameter, argument):
             argument=argument, parameter=parameter, kernel=kernel.__name__
         )
     annotation = parameter.annotation
+    if kind is TextureParameter:
+        _check_fits_texture(kernel, parameter, argument)
+        return
     if kind is ArrayParameter:
         if annotation.ndim is not None and annotation.ndim != argument.field_dim:
             raise say.graph_argument_of_other_ndim(
@@ -198,10 +213,26 @@ def _check_fits(kernel, parameter, argument):
         )
 
 
+def _check_fits_texture(kernel, parameter, argument):
+    needed = parameter.annotation
+    if argument.field_dim != needed.num_dimensions:
+        raise say.graph_argument_of_other_ndim(
+            ndim=argument.field_dim, name=parameter.name, needed=needed.num_dimensions
+        )
+    is_stored = isinstance(needed, ti_types.RWTextureType)
+    if is_stored != isinstance(argument, RWTextureArgument):
+        raise say.graph_argument_of_wrong_kind(
+            argument=argument, parameter=parameter, kernel=kernel.__name__
+        )
+    if is_stored and argument.fmt is not needed.fmt:
+        raise say.texture_argument_format(name=parameter.name, needed=needed.fmt, got=argument.fmt)
+
+
 _WANTED = {
     ArrayParameter: NdarrayArgument,
     ScalarParameter: ScalarArgument,
     TensorParameter: MatrixArgument,
+    TextureParameter: TextureArgument,
 }
 
 

@@ -9,14 +9,19 @@ from .. import originals
 from ..diagnostics import say
 from . import quant
 from .parameter import (
+    BY_REFERENCE,
     ArgPackType,
     NdarrayType,
     RefType,
+    RWTextureType,
+    TextureType,
     argpack,
     ndarray,
     ref,
+    rw_texture,
     sparse_matrix_builder,
     template,
+    texture,
 )
 from .quant import QuantType
 from .scalar import (
@@ -106,10 +111,6 @@ def __getattr__(name):
         from ..compat import view
 
         return view(f"types.{name}")
-    if name in ("rw_texture", "texture"):
-        from ..compat import absent
-
-        return getattr(absent, name)
     raise say.module_has_no_attribute(module=__name__, name=name)
 
 

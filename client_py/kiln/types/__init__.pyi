@@ -13,8 +13,8 @@ from typing import Any
 class ArgPackType:
     """A type of argument packs. Calling it makes a pack, from values in order or by name.
 
-    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
-    other packs.
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays,
+    textures and other packs.
     """
     def __init__(self, **members: Any) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -133,8 +133,8 @@ annotations: Any
 def argpack(**members: Any) -> Any:
     """A type of argument packs: several arguments of a kernel under one name.
 
-    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
-    other packs. Raises TaichiSyntaxError without members.
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays,
+    textures and other packs. Raises TaichiSyntaxError without members.
 
         Params = ti.types.argpack(dt=ti.f32, steps=ti.i32)
 
@@ -202,10 +202,25 @@ primitive_types: Any
 from . import quant as quant
 from .. import ref as ref
 class rw_texture:
-    """Not supported yet: `ti.types.rw_texture`."""
-    def __init__(self, *args: Any, **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
+    """Annotation of parameters that take a texture (ti.Texture) to read and write, by texels.
+
+    num_dimensions: the number of the texture's axes, 1 to 3. lod: accepted without effect, since
+    textures have one level of detail. fmt: the texture's format, as ti.Format.rgba8; raises
+    TaichiCompilationError without.
+
+        @ti.kernel
+        def fill(tex: ti.types.rw_texture(num_dimensions=1, fmt=ti.Format.r32f)):
+            for i in tex:
+                tex.store(i, ti.Vector([0.5 * i, 0.0, 0.0, 0.0]))
+
+        tex = ti.Texture(ti.Format.r32f, (3,))
+        fill(tex)
+        print(tex.to_numpy()[:, 0])  # prints: [0.  0.5 1. ]
+    """
+    def __init__(self, num_dimensions: Any, lod: Any = 0, fmt: Any = None) -> None: ...
+    fmt: Any
+    lod: Any
+    num_dimensions: Any
 from .. import sparse_matrix_builder as sparse_matrix_builder
 def struct(**members: Any) -> Any:
     """A type of structs, for annotations and fields. Calling the type makes a struct.
@@ -219,10 +234,18 @@ def struct(**members: Any) -> Any:
     """
 from .. import template as template
 class texture:
-    """Not supported yet: `ti.types.texture`."""
-    def __init__(self, *args: Any, **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
+    """Annotation of parameters that take a texture (ti.Texture) to read.
+
+    num_dimensions: the number of the texture's axes, 1 to 3.
+
+        @ti.kernel
+        def middle(tex: ti.types.texture(num_dimensions=2)) -> ti.math.vec4:
+            return tex.sample_lod(ti.Vector([0.5, 0.5]), 0.0)
+
+        print(middle(ti.Texture(ti.Format.rg16f, (4, 4))))  # prints: [0. 0. 0. 1.]
+    """
+    def __init__(self, num_dimensions: Any) -> None: ...
+    num_dimensions: Any
 texture_type: Any
 from .. import u1 as u1
 from .. import u16 as u16

@@ -118,6 +118,57 @@ class sparse_matrix_builder:
         self.dtype = dtype
 
 
+class TextureType:
+    """Annotation of parameters that take a texture (ti.Texture) to read.
+
+    num_dimensions: the number of the texture's axes, 1 to 3.
+
+        @ti.kernel
+        def middle(tex: ti.types.texture(num_dimensions=2)) -> ti.math.vec4:
+            return tex.sample_lod(ti.Vector([0.5, 0.5]), 0.0)
+
+        print(middle(ti.Texture(ti.Format.rg16f, (4, 4))))  # prints: [0. 0. 0. 1.]
+    """
+
+    def __init__(self, num_dimensions):
+        self.num_dimensions = num_dimensions
+
+    def __repr__(self):
+        return f"texture(num_dimensions={self.num_dimensions})"
+
+
+class RWTextureType:
+    """Annotation of parameters that take a texture (ti.Texture) to read and write, by texels.
+
+    num_dimensions: the number of the texture's axes, 1 to 3. lod: accepted without effect, since
+    textures have one level of detail. fmt: the texture's format, as ti.Format.rgba8; raises
+    TaichiCompilationError without.
+
+        @ti.kernel
+        def fill(tex: ti.types.rw_texture(num_dimensions=1, fmt=ti.Format.r32f)):
+            for i in tex:
+                tex.store(i, ti.Vector([0.5 * i, 0.0, 0.0, 0.0]))
+
+        tex = ti.Texture(ti.Format.r32f, (3,))
+        fill(tex)
+        print(tex.to_numpy()[:, 0])  # prints: [0.  0.5 1. ]
+    """
+
+    def __init__(self, num_dimensions, lod=0, fmt=None):
+        if fmt is None:
+            raise say.rw_texture_without_format()
+        self.num_dimensions = num_dimensions
+        self.lod = lod
+        self.fmt = fmt
+
+    def __repr__(self):
+        return f"rw_texture(num_dimensions={self.num_dimensions}, fmt={self.fmt})"
+
+
+texture = TextureType
+rw_texture = RWTextureType
+
+
 class RefType:
     """Annotation of parameters that a real function takes by reference."""
 
@@ -146,11 +197,15 @@ def ref(dtype):
     return RefType(dtype)
 
 
+# Annotations of what is passed by reference, and not converted.
+BY_REFERENCE = (NdarrayType, TextureType, RWTextureType)
+
+
 class ArgPackType:
     """A type of argument packs. Calling it makes a pack, from values in order or by name.
 
-    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
-    other packs.
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays,
+    textures and other packs.
     """
 
     def __init__(self, **members):
@@ -160,7 +215,7 @@ class ArgPackType:
         for name, of in members.items():
             if of is NdarrayType:
                 of = NdarrayType()
-            if not isinstance(of, (ArgPackType, CompoundType, NdarrayType)):
+            if not isinstance(of, (ArgPackType, CompoundType, *BY_REFERENCE)):
                 of = cook_dtype(of)
             self.members[name] = of
         self._class = None  # the class of its packs, made with the first pack
@@ -209,8 +264,8 @@ def _shown(of):
 def argpack(**members):
     """A type of argument packs: several arguments of a kernel under one name.
 
-    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays and
-    other packs. Raises TaichiSyntaxError without members.
+    members: the type of each member by its name: scalars, vectors, matrices, structs, ndarrays,
+    textures and other packs. Raises TaichiSyntaxError without members.
 
         Params = ti.types.argpack(dt=ti.f32, steps=ti.i32)
 

@@ -98,7 +98,7 @@ def _plain(value):
 
 def _member(name, of, value):
     """The value that a member of type `of` stores."""
-    if isinstance(of, ti_types.NdarrayType):
+    if isinstance(of, ti_types.BY_REFERENCE):
         return value
     if isinstance(of, ti_types.ArgPackType):
         if not isinstance(value, ArgPack):

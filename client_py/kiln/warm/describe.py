@@ -455,6 +455,8 @@ _TABLE = {
     ti_types.VectorType: _matrix_type,
     ti_types.template: _attributes,
     ti_types.NdarrayType: _attributes,
+    ti_types.TextureType: _attributes,
+    ti_types.RWTextureType: _attributes,
     ti_types.RefType: _attributes,
     ti_types.sparse_matrix_builder: _attributes,
     ti_types.StructType: Describer._struct_type,

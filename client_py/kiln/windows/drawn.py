@@ -109,7 +109,9 @@ def positive(value, call, name):
 
 def image(value, call, name):
     """An array (width, height[, 1 to 4]) of floats or unsigned integers."""
-    found = view(value, call, name)
+    # A texture of red alone is red, while a field of numbers is grey.
+    colors = getattr(value, "_colors", None)
+    found = view(value, call, name) if colors is None else colors()
     if found.dtype.kind not in "ufb":
         raise TypeError(
             f"{call}: `{name}` must hold floats or unsigned integers, not {found.dtype}"

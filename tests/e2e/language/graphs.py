@@ -163,7 +163,6 @@ def misused_arguments(show):
     show.error(lambda: make(kind("SCALAR"), "k"))
     show.error(lambda: make(kind("NDARRAY"), "k", ti.i32))
     show.error(lambda: make(kind("SCALAR"), "k", ti.math.vec2))
-    show.error(lambda: make(kind("TEXTURE"), "k", ndim=2))
     import warnings
 
     with warnings.catch_warnings(record=True) as said:

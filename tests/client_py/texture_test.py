@@ -1,0 +1,157 @@
+"""Textures beyond the language cases: in modules, captured graphs, tapes, windows, and when memory
+or the program's session is gone."""
+
+import kiln as ti
+import numpy as np
+import pytest
+from kiln import Format
+from PIL import Image
+
+
+@ti.kernel
+def fill(tex: ti.types.rw_texture(num_dimensions=2, fmt=Format.rgba8), red: ti.f32):
+    for i, j in tex:
+        tex.store(ti.Vector([i, j]), ti.Vector([red, i * 0.1, j * 0.1, 1.0]))
+
+
+@ti.kernel
+def corner(tex: ti.types.texture(num_dimensions=2)) -> ti.math.vec4:
+    return tex.fetch(ti.Vector([1, 2]), 0) + tex.sample_lod(ti.Vector([0.5, 0.5]), 0.0)
+
+
+@pytest.fixture(autouse=True)
+def initialised():
+    ti.init(arch=ti.cpu)
+    yield
+    ti.reset()
+
+
+def texture():
+    return ti.Texture(Format.rgba8, (3, 3))
+
+
+def test_modules_take_textures(tmp_path):
+    module = ti.aot.Module()
+    module.add_kernel(fill)
+    module.add_kernel(corner, template_args={"tex": texture()})
+    module.save(tmp_path)
+    loaded = ti.aot.load(tmp_path / "module.kiln")
+    own, other = texture(), texture()
+    fill(own, 0.5)
+    loaded.fill(other, 0.5)
+    assert (own.to_numpy() == other.to_numpy()).all() and other.to_numpy()[1, 2].max() == 255
+    assert list(loaded.corner(other)) == list(corner(own))
+    # To a module, a texture is the array of its texels.
+    array = ti.Vector.ndarray(4, ti.u8, (3, 3))
+    loaded.fill(array, 0.5)
+    assert (array.to_numpy() == own.to_numpy()).all()
+    with pytest.raises(ti.TaichiRuntimeError, match="takes an array of vec4<u8> with 2 axes"):
+        loaded.fill(ti.Texture(Format.rgba32f, (3, 3)), 0.5)
+
+
+def test_captured_graphs_take_textures():
+    tex = texture()
+    with ti.graph.capture() as graph:
+        fill(tex, 1.0)
+    assert not tex.to_numpy().any()
+    graph.launch()
+    assert tex.to_numpy()[0, 0].tolist() == [255, 0, 0, 255]
+
+
+def test_derivatives_treat_texels_as_constants():
+    tex = texture()
+    fill(tex, 0.2)
+    x, loss = (ti.field(ti.f32, (), needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def k(tex: ti.types.texture(num_dimensions=2)):
+        loss[None] += x[None] * tex.fetch(ti.Vector([0, 0]), 0).x
+
+    x[None] = 3.0
+    with ti.ad.Tape(loss):
+        k(tex)
+    assert x.grad[None] == pytest.approx(0.2) and loss[None] == pytest.approx(0.6)
+
+
+def test_one_instance_for_all_shapes_and_one_for_each_format():
+    @ti.kernel
+    def first(tex: ti.types.texture(num_dimensions=2)) -> ti.f32:
+        return tex.fetch(ti.Vector([0, 0]), 0).x
+
+    def ones(fmt, shape):
+        tex = ti.Texture(fmt, shape)
+        bytes = ti.ndarray(ti.u8, shape)
+        bytes.fill(255)
+        tex.from_ndarray(bytes)
+        return tex
+
+    assert first(ones(Format.r8, (2, 2))) == first(ones(Format.r8, (5, 7))) == 1.0
+    assert first.num_instances == 1
+    # Both store bytes of one channel, which mean other numbers.
+    assert first(ones(Format.r8u, (2, 2))) == 255.0
+    assert first.num_instances == 2
+    assert first(ones(Format.r8, (2, 2))) == 1.0
+
+
+def test_canvases_show_textures(monkeypatch):
+    monkeypatch.setenv("KILN_GUI", "offscreen")
+    window = ti.ui.Window("texture", (9, 9), show_window=False)
+
+    def shown(tex):
+        window.get_canvas().set_image(tex)
+        return np.round(window.get_image_buffer_as_numpy()[4, 4, :3] * 255).tolist()
+
+    tex = texture()
+    fill(tex, 1.0)
+    assert shown(tex) == pytest.approx([255, 26, 26], abs=1)
+    # One channel is red, as kernels read it.
+    red = ti.Texture(Format.r32f, (3, 3))
+    ones = ti.ndarray(ti.f32, (3, 3))
+    ones.fill(1.0)
+    red.from_ndarray(ones)
+    assert shown(red) == pytest.approx([255, 0, 0], abs=1)
+    window.destroy()
+
+
+COLORS = np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 2, 3)
+
+
+def test_pictures():
+    tex = ti.Texture(Format.rgba8, (2, 4))
+    tex.from_image(Image.fromarray(COLORS))
+    # Taichi's: turned to the left, without alpha.
+    assert tex.to_numpy()[0].tolist() == [[*COLORS[y, 1], 0] for y in range(4)]
+    assert tex.to_image().mode == "RGB" and (np.asarray(tex.to_image()) == COLORS).all()
+    with pytest.raises(AssertionError, match=r"of \(2, 4\) texels cannot hold .* of \(4, 2\)"):
+        tex.from_image(Image.new("RGB", (4, 2)))
+
+
+@pytest.mark.parametrize(
+    "name, texel, first",
+    [
+        ("r8", [90], [0, 0, 0]),
+        ("rg16", [90 * 257, 100 * 257], [0, 10, 0]),
+        ("rgba32f", np.float32([90 / 255, 100 / 255, 110 / 255, 0]), [0, 10, 20]),
+        ("rgb16f", np.float16([90 / 255, 100 / 255, 110 / 255]), [0, 10, 20]),
+    ],
+)
+def test_pictures_in_other_formats(name, texel, first):
+    tex = ti.Texture(getattr(Format, name), (2, 4))
+    tex.from_image(Image.fromarray(COLORS).convert("RGBA"))
+    assert tex.to_numpy()[0, 1].tolist() == list(texel)
+    assert np.asarray(tex.to_image())[0, 0].tolist() == first
+
+
+def test_textures_need_memory_and_a_session():
+    with pytest.raises(ti.TaichiRuntimeError, match="cannot allocate 17592186044416 bytes"):
+        ti.Texture(Format.rgba32f, (2**30, 2**10))
+    tex = texture()
+    fill(tex, 1.0)
+    ti.reset()
+    with pytest.raises(ti.TaichiRuntimeError, match="Cannot create texture"):
+        texture()
+    # As ndarrays do, textures outlive the session.
+    ti.init(arch=ti.cpu)
+    assert tex.to_numpy()[0, 0, 0] == 255
+    fill(tex, 0.0)
+    assert tex.to_numpy()[0, 0, 0] == 0
