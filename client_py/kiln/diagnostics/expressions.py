@@ -209,6 +209,10 @@ ROWS = {
         TaichiSyntaxError,
         "Custom structs need to be initialized using either dictionary or keyword arguments",
     ),
+    "struct_subscript_is_no_member": (
+        TaichiSyntaxError,
+        "The subscript of a struct is the name of a member, {names}, not {index}.{hint}",
+    ),
     "struct_has_no_member": (AttributeError, "struct has no member '{name}'.{hint}"),
     "taichi_does_not_support_variables_slice": (
         TaichiCompilationError,

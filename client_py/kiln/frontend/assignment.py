@@ -132,7 +132,7 @@ def _store_subscript(t, target, value, node):
         return
     # Python's own containers are read at compile time; writing to them would change the program.
     if base.__class__ in (list, dict) or (
-        not isinstance(base, (Expr, ArrayArgument, RefList, RefTuple, RefDict))
+        not isinstance(base, (Expr, StructRef, ArrayArgument, RefList, RefTuple, RefDict))
         and not isinstance(base, AnyField)
     ):
         _refuse(t, target)

@@ -48,6 +48,19 @@ def members(value):
     return {name: member(value, i) for i, (name, _) in enumerate(found)} if found else None
 
 
+def named_member(value, name):
+    """`value[name]`: a member of a struct value, address or element of a struct field."""
+    is_ref = value.__class__ is StructRef
+    names = list(value.field._members) if is_ref else [own for own, _ in value.type.members]
+    if not isinstance(name, str) or name not in names:
+        shown = f"a value of type {name.type.name}" if isinstance(name, Expr) else repr(name)
+        hint = near(name, names) if isinstance(name, str) else ""
+        raise say.struct_subscript_is_no_member(
+            index=shown, names=", ".join(map(repr, names)), hint=hint
+        )
+    return value.member(name) if is_ref else member(value, names.index(name))
+
+
 def entries_of(value):
     """name -> value of a struct's members, in Python or in a kernel; None for other objects."""
     if isinstance(value, dict):
@@ -103,9 +116,14 @@ class StructRef(Convertible):
             method = self.field._type.methods.get(name)
             if method is None:
                 members = self.field._type.members
+                if name == "keys":
+                    return list(members)
                 raise say.struct_has_no_member(name=name, hint=near(name, members))
             found = bind(method, self)
         return found
+
+    def __getitem__(self, name):
+        return named_member(self, name)
 
     def _to_kernel(self, ctx):
         """The struct's value, with all members loaded."""

@@ -1,12 +1,12 @@
-"""Subscripts: elements of fields and arrays, of vectors and matrices, and of Python containers that
-are known at compile time."""
+"""Subscripts: elements of fields and arrays, of vectors and matrices, members of structs by their
+names, and items of Python containers that are known at compile time."""
 
 from ..data.field import AnyField
 from ..data.struct_field import StructField
 from ..diagnostics import say
 from .context import ArrayArgument
 from .expr import OPS, Convertible, Expr, Ref, is_large
-from .struct_value import StructRef
+from .struct_value import StructRef, named_member
 
 
 def subscript(ctx, base, index):
@@ -113,6 +113,8 @@ def _refuse_negative(index):
 def _tensor_element(ctx, base, index):
     shape = base.type.shape
     if not shape:
+        if base.type.members:
+            return named_member(base, index)
         raise say.scalar_type_cannot_subscripted(type=base.type.name)
     items = list(index) if isinstance(index, tuple) else [index]
     # `m[v]` with a vector v of two indices.

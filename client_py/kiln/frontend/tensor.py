@@ -55,6 +55,8 @@ def find_attribute(base, name):
         found = _member(base, info, name)
         if found is not None:
             return found
+        if name == "keys":
+            return [own for own, _ in info.members]
     elif len(info.shape) == 1:
         indices = swizzle(name, info.shape)
         if indices is not None:

@@ -68,3 +68,76 @@ def struct_locals_and_arguments(show):
         return ti.Vector([u.a, s.a + u.v.x, t.v.x])
 
     show(list(k()))
+
+
+@case()
+def members_by_name(show):
+    pair = ti.types.struct(f=ti.f32, d=ti.f32)
+
+    @ti.dataclass
+    class Modes:
+        scale: ti.f32
+        at: ti.math.vec2
+
+        @ti.func
+        def double(self, name: ti.template()):
+            self[name] *= 2
+            self["at"][1] = 9
+
+    # Names that are no identifiers can be written in no other way.
+    numbered = ti.types.struct(**{"21": pair, "33": pair, "k": ti.i32})
+    f = numbered.field(shape=2)
+    g = Modes.field(shape=2)
+
+    @ti.kernel
+    def k(given: pair) -> ti.f32:
+        for i in range(2):
+            f[i]["21"].f = 3 + i
+            f[i]["33"] = pair(f=1, d=4)
+            f[i]["k"] = 7
+            f[i]["k"] += i
+            g[i].double("scale")
+            g[i]["at"].x -= 5
+        local = f[1]
+        local["21"]["d"] = 100
+        local["33"].f += local["21"].d
+        f[0]["33"] = local["33"]
+        result = 0.0
+        for name in ti.static(given.keys):
+            result = 10 * result + given[name]
+        for name in ti.static(f[0].keys[:2]):
+            result += f[0][name].f
+        return result
+
+    g[0] = Modes(scale=4, at=[1, 2])
+    show(k(pair(f=2, d=3)))
+    whole = f.to_numpy()
+    show(whole["21"]["f"], whole["21"]["d"], whole["33"]["f"], whole["33"]["d"], whole["k"])
+    show(g.to_numpy()["scale"], g.to_numpy()["at"])
+
+
+@case()
+def members_that_are_none(show):
+    pair = ti.types.struct(left=ti.f32, right=ti.f32)
+    f = pair.field(shape=2)
+
+    @ti.kernel
+    def misspelt(p: pair) -> ti.f32:
+        return p["lefd"]
+
+    @ti.kernel
+    def numbered() -> ti.f32:
+        return f[0][1]
+
+    @ti.kernel
+    def unknown(i: ti.i32):
+        f[0][i] = 1
+
+    @ti.kernel
+    def assigned():
+        f[0]["up"] = 1
+
+    show.error(misspelt, pair(1, 2))
+    show.error(numbered)
+    show.error(unknown, 1)
+    show.error(assigned)
