@@ -92,8 +92,9 @@ gpu = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
 
 
 def arch_from_name(name):
-    if name == "cpu":
-        return cpu
+    """The device of that name; a list for "gpu"."""
+    if name in ("cpu", "gpu"):
+        return cpu if name == "cpu" else gpu
     if name not in _ARCHES:
         raise say.unknown_architecture_name(name=name, hint=near(name, ("cpu", "gpu", *_ARCHES)))
     return _ARCHES[name]

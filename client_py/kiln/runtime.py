@@ -272,10 +272,10 @@ def _default_type(name, given, environment):
 def _select_arch(arch, enable_fallback):
     if arch is None:
         return cpu
-    wanted = [
-        arch_from_name(a) if isinstance(a, str) else a
-        for a in (arch if isinstance(arch, (list, tuple)) else [arch])
-    ]
+    wanted = []
+    for one in arch if isinstance(arch, (list, tuple)) else [arch]:
+        named = arch_from_name(one) if isinstance(one, str) else one
+        wanted += named if isinstance(named, list) else [named]
     for candidate in wanted:
         if not isinstance(candidate, Arch):
             raise say.arch_must_one_ti_cpu_ti(candidate=candidate)

@@ -118,8 +118,17 @@ def test_a_driver_that_is_not_there_is_named(run_python):
     assert "no CUDA driver (/nowhere/libcuda.so.1)" in done.stderr
 
 
+def test_devices_have_names(run_on_emulator):
+    out = run_on_emulator("""
+for arch in "gpu", ["vulkan", "gpu"], "cpu", ["cpu", "gpu"]:
+    ti.init(arch=arch)
+    print(ti.cfg.arch)
+""")
+    assert out == "Arch.cuda\nArch.cuda\nArch.x64\nArch.x64\n"
+
+
 def test_programs_run_on_the_cpu_where_there_is_no_device(run_python):
-    for arch in "ti.cuda", "ti.gpu":
+    for arch in "ti.cuda", "ti.gpu", "'gpu'":
         program = f"import kiln as ti; ti.init(arch={arch}); print(ti.cfg.arch)"
         out = run_python(program, CUDA_VISIBLE_DEVICES="")
         assert out.endswith("Arch.x64\n")
