@@ -30,6 +30,47 @@ def texture():
     return ti.Texture(Format.rgba8, (3, 3))
 
 
+def linear(texels, places):
+    """What samplers of the modes LINEAR and REPEAT find in an array of numbers."""
+    extents = np.array(texels.shape)
+    place = (places - np.floor(places)) * extents - 0.5
+    low = np.floor(place).astype(int)
+    found = np.zeros(len(places))
+    for corner in np.ndindex(*[2] * texels.ndim):
+        weight = np.prod(np.where(corner, place - low, 1 - (place - low)), axis=1)
+        found += weight * texels[tuple(((low + corner) % extents).T)]
+    return found
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 8), (3, 1, 6)])
+def test_samples_are_linear_between_texels(shape):
+    ndim = len(shape)
+    place_of = ti.types.vector(ndim, ti.f32)
+
+    @ti.kernel
+    def sample(
+        tex: ti.types.texture(num_dimensions=ndim),
+        places: ti.types.ndarray(place_of, 1),
+        out: ti.types.ndarray(ti.f32, 1),
+    ):
+        for i in out:
+            out[i] = tex.sample_lod(places[i], 0.0).x
+
+    random = np.random.default_rng(7)
+    texels = random.random(shape).astype(np.float32)
+    tex = ti.Texture(Format.r32f, shape)
+    source = ti.ndarray(ti.f32, shape)
+    # Memory of textures varies fastest along their first axis.
+    source.from_numpy(texels.ravel(order="F").reshape(shape))
+    tex.from_ndarray(source)
+    assert (tex.to_numpy()[..., 0] == texels).all()
+    places = random.uniform(-3, 3, (500, ndim)).astype(np.float32)
+    places[:50] = np.round(places[:50] * 4) / 4
+    out = np.zeros(500, np.float32)
+    sample(tex, places, out)
+    assert np.abs(out - linear(texels, places.astype(np.float64))).max() < 1e-5
+
+
 def test_modules_take_textures(tmp_path):
     module = ti.aot.Module()
     module.add_kernel(fill)
