@@ -71,9 +71,18 @@ class Mapping {
   bool foreign_ = false;
 };
 
+// The whole entry of `key` in `bytes`.
+absl::StatusOr<EntryView> Decode(absl::string_view bytes, const Key& key) {
+  ASSIGN_OR_RETURN(EntryView entry, DecodeEntry(bytes, &key));
+  // A trusted key signs the entries of all tenants. Whoever can copy one to this place must not
+  // choose whose kernel runs.
+  if (!entry.info.tenant().empty()) return absl::DataLossError("cache entry: of another tenant");
+  return entry;
+}
+
 // The entry in `mapping`, with its signature if one is needed; NotFound otherwise.
 absl::StatusOr<EntryView> Checked(const Mapping& mapping, const Key& key, const EntryTrust& trust) {
-  absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
+  absl::StatusOr<EntryView> entry = Decode(mapping.bytes(), key);
   if (!entry.ok()) return absl::NotFoundError(entry.status().message());
   if (mapping.foreign() || trust.required()) {
     const absl::Status trusted = trust.Check(*entry);
@@ -88,7 +97,7 @@ absl::StatusOr<LoadedArtifact> DiskTier::Load(const Key& key, Device* cuda) cons
   absl::StatusOr<Mapping> found = Mapping::Of(home_, PlaceOf(key), mode_.foreign);
   if (!found.ok()) return absl::NotFoundError(found.status().message());
   const Mapping& mapping = *found;
-  absl::StatusOr<EntryView> entry = DecodeEntry(mapping.bytes(), &key);
+  absl::StatusOr<EntryView> entry = Decode(mapping.bytes(), key);
   if (!entry.ok()) {
     // Our own damaged file would be read and refused by each process.
     Remove(key);

@@ -109,6 +109,8 @@ TEST_F(ReadOnlyTest, DoesNotReadNotesOfOtherUsers) {
     EXPECT_TRUE(absl::IsPermissionDenied(ReadNote(home, "warm/ab/cd").status())) << open;
     fs::permissions(open, before);
   }
+  fs::resize_file(folder + "/cd", uintmax_t{1} << 40);  // without blocks
+  EXPECT_TRUE(absl::IsDataLoss(ReadNote(home, "warm/ab/cd").status()));
 }
 
 TEST_F(ReadOnlyTest, TheEnvironmentMakesItReadOnly) {
@@ -158,6 +160,29 @@ TEST_F(SignedEntryTest, OthersFilesNeedASignature) {
   auto session = Make();
   EXPECT_FALSE(session->Fetch(*Key::FromHex(OnlyEntry().stem().string())).ok());
   EXPECT_EQ(EntryFiles(), 1);
+}
+
+// A builder signs for all its tenants, and one of them may have taken over its worker.
+TEST_F(SignedEntryTest, OtherTenantsEntriesAreNotRun) {
+  options_.server = "off";
+  EXPECT_EQ(Tier(*Make(), 1), "compiled");
+  const fs::path path = OnlyEntry();
+  const std::string own = ReadAll(path);
+  const absl::StatusOr<EntryView> view = DecodeEntry(own);
+  ASSERT_TRUE(view.ok()) << view.status();
+  proto::ArtifactInfo info = view->info;
+  info.set_tenant("team-b");
+  const std::string theirs = EncodeEntry(view->key, view->payload, info);
+  Trust(key_);
+  for (const int mode : {0777, 0700}) {
+    std::ofstream(path, std::ios::binary) << theirs;
+    SignOnlyEntry(key_);
+    ASSERT_EQ(chmod((options_.home + "/cache").c_str(), mode), 0);
+    auto session = Make();
+    EXPECT_FALSE(session->Fetch(view->key).ok()) << mode;
+    EXPECT_EQ(Tier(*session, 1), "compiled") << mode;
+  }
+  EXPECT_EQ(Tier(*Make(), 1), "disk") << "an own file is replaced";
 }
 
 TEST_F(SignedEntryTest, RequireSignedAppliesToAllFiles) {
