@@ -48,6 +48,10 @@ absl::Status StatusOf(const RedisValue& value) {
   for (const char* refusal : {"NOPERM", "READONLY"}) {
     if (absl::StartsWith(value.text, refusal)) return absl::PermissionDeniedError(text);
   }
+  // Its memory or its disk is full: it still answers look-ups.
+  for (const char* full : {"OOM ", "MISCONF "}) {
+    if (absl::StartsWith(value.text, full)) return absl::ResourceExhaustedError(text);
+  }
   return absl::UnavailableError(text);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -102,8 +103,13 @@ absl::StatusOr<std::vector<std::string>> RedisTier::GetValues(absl::Span<const s
   std::vector<std::string> values;
   values.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    RETURN_IF_ERROR(StatusOf(replies[i * step]));
-    values.push_back(std::move(replies[i * step].text));
+    RedisValue& reply = replies[i * step];
+    // Something else has the key: a miss, as any value that is not an entry.
+    if (reply.kind == RedisValue::kError && absl::StartsWith(reply.text, "WRONGTYPE")) {
+      reply = RedisValue();
+    }
+    RETURN_IF_ERROR(StatusOf(reply));
+    values.push_back(std::move(reply.text));
   }
   return values;
 }

@@ -167,6 +167,15 @@ void RemoteTiers::Put(Server& server, const Place& place, absl::string_view entr
     }
     status = absl::OkStatus();
   }
+  // So does one that is full: what it has is still found.
+  if (absl::IsResourceExhausted(status)) {
+    if (!server.full.exchange(true)) {
+      log_(absl::StrCat("tier ", server.name, " takes no more for now: ", status.message()));
+    }
+    status = absl::OkStatus();
+  } else if (status.ok()) {
+    server.full = false;
+  }
   Note(server, proto::Asked::PUT, start, status, asked);
 }
 
@@ -239,7 +248,9 @@ absl::StatusOr<Leases::Answer> RemoteTiers::TakeLease(const Place& place, AskedL
   if (!server.breaker->Allow()) return absl::UnavailableError("not asked for now");
   const absl::Time start = SteadyNow();
   absl::StatusOr<Leases::Answer> answer = server.made.leases->Acquire(place, lease_ttl_);
-  Note(server, proto::Asked::LEASE, start, answer.status(), asked);
+  // A server that is full has no leases, and still has its entries.
+  const bool full = absl::IsResourceExhausted(answer.status());
+  Note(server, proto::Asked::LEASE, start, full ? absl::OkStatus() : answer.status(), asked);
   return answer;
 }
 

@@ -53,6 +53,7 @@ class RemoteTiers {
     bool configured = false;
     bool reads = true;
     std::atomic<bool> writes{true};  // until the server refuses our writes
+    std::atomic<bool> full{false};   // it refused the last write for want of room
     absl::Duration get_limit;
     absl::Duration put_limit;
     MadeTier made;

@@ -140,8 +140,25 @@ TEST_F(RedisTest, DamagedValuesAreMisses) {
   }
   redis_->Command({"DEL", key});
   redis_->Command({"LPUSH", key, "a list"});
-  EXPECT_FALSE(Client(1).Lookup(made->digest())->found());
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(Client(1).Lookup(made->digest())->found());
   EXPECT_EQ(Client(1).Compile("x", 1)->tier(), "compiled");
+  // Redis itself works.
+  EXPECT_FALSE(absl::StrContains(LogText(1), "is not used for now")) << LogText(1);
+}
+
+TEST_F(RedisTest, AFullRedisIsStillRead) {
+  redis_->Start();
+  StartKilnds(2, RedisConfig());
+  const absl::StatusOr<proto::CompileReply> made = Client(1).Compile("x", 1);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::string key = absl::StrCat("kiln:2:e:{", Digest::FromBytes(made->digest())->Hex(), "}");
+  ASSERT_TRUE(Eventually([&] { return redis_->Command({"EXISTS", key}) == ":1\r\n"; }));
+  ASSERT_EQ(redis_->Command({"CONFIG", "SET", "maxmemory", "1"}), "+OK\r\n");
+  for (int i = 2; i < 8; ++i) EXPECT_EQ(Client(0).Compile("x", i)->tier(), "compiled");
+  ASSERT_TRUE(Eventually([&] { return absl::StrContains(LogText(0), "takes no more for now"); }))
+      << LogText(0);
+  EXPECT_EQ(Client(0).Compile("x", 1)->tier(), "redis");
+  EXPECT_FALSE(absl::StrContains(LogText(0), "is not used for now")) << LogText(0);
 }
 
 TEST_F(RedisTest, SixtyFourClientsOfFourMachinesOneCompile) {
