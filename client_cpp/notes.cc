@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +17,9 @@
 
 namespace kiln {
 namespace {
+
+// Several times the largest note: a forged file must not take all memory.
+constexpr off_t kMaxNoteBytes = off_t{256} << 20;
 
 // The directory of the note `name`, whose last part becomes `file`.
 absl::StatusOr<Folder> FolderOf(const Home& home, absl::string_view name, bool make,
@@ -40,6 +44,9 @@ absl::StatusOr<std::string> ReadNote(const Home& home, absl::string_view name) {
   ASSIGN_OR_RETURN(const Folder folder, FolderOf(home, name, /*make=*/false, &base));
   ASSIGN_OR_RETURN(const FolderFile file, folder.OpenFile(base, O_RDONLY));
   RETURN_IF_ERROR(file.own);
+  if (file.info.st_size > kMaxNoteBytes) {
+    return absl::DataLossError(absl::StrCat(name, ": ", file.info.st_size, " bytes are too many"));
+  }
   return ReadWhole(file.fd.get(), static_cast<uint64_t>(file.info.st_size));
 }
 

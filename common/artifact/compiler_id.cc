@@ -28,6 +28,7 @@
 #include "common/artifact/cuda_toolkit.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/home/folder.h"
 
 extern char** environ;
 
@@ -38,6 +39,7 @@ namespace {
 constexpr absl::Duration kAskTimeout = absl::Seconds(30);
 constexpr absl::string_view kAbsent = "- ";  // begins the line of a file that is not there
 constexpr absl::string_view kRecordTag = "kiln-compiler-id 2";
+constexpr off_t kMaxRecordBytes = 1 << 20;  // a hundred times what it is; a larger file is not ours
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
@@ -139,14 +141,24 @@ absl::Status ParseIds(absl::string_view line, CompilerIdRecord* record) {
   return absl::OkStatus();
 }
 
+// "" if there is no such file, or a link or something else in its place.
+std::string ReadRecord(const std::string& path) {
+  // NONBLOCK: opening a FIFO would wait for its writer.
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info;
+  if (fd.get() < 0 || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  if (info.st_size > kMaxRecordBytes) return "";
+  return ReadWhole(fd.get(), static_cast<uint64_t>(info.st_size)).value_or("");
+}
+
 }  // namespace
 
 absl::StatusOr<CompilerIds> ReadCompilerId(const std::string& record_path,
                                            const std::string& worker_path,
                                            absl::string_view toolkit) {
-  std::ifstream in(record_path);
+  std::istringstream in(ReadRecord(record_path));
   std::string line;
-  if (!in || !std::getline(in, line) || line != kRecordTag || !std::getline(in, line)) {
+  if (!std::getline(in, line) || line != kRecordTag || !std::getline(in, line)) {
     return absl::NotFoundError("no compiler id recorded");
   }
   CompilerIdRecord record;

@@ -103,6 +103,22 @@ TEST_F(CompilerId, DamagedRecordsAreIgnored) {
   }
 }
 
+TEST_F(CompilerId, OtherKindsOfFilesAreNoRecords) {
+  const std::string elsewhere = dir_ + "/elsewhere";
+  ASSERT_TRUE(WriteCompilerId(elsewhere, {ids_, {worker_}}).ok());
+  for (const char* target : {elsewhere.c_str(), "/dev/zero"}) {
+    ASSERT_EQ(symlink(target, record_.c_str()), 0);
+    EXPECT_FALSE(ReadCompilerId(record_, worker_).ok()) << target;
+    unlink(record_.c_str());
+  }
+  ASSERT_EQ(mkfifo(record_.c_str(), 0600), 0);
+  EXPECT_FALSE(ReadCompilerId(record_, worker_).ok());
+  EXPECT_EQ(*GetCompilerId(record_, worker_), ids_) << "which replaces it";
+  EXPECT_EQ(*ReadCompilerId(record_, worker_), ids_);
+  ASSERT_EQ(truncate(record_.c_str(), off_t{1} << 40), 0);
+  EXPECT_FALSE(ReadCompilerId(record_, worker_).ok());
+}
+
 TEST_F(CompilerId, WorkersThatDoNotAnswer) {
   for (const char* body : {"exit 1", "true", "echo nonsense; echo x", "kill -9 $$"}) {
     WriteWorker(body);

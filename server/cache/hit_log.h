@@ -2,7 +2,7 @@
 // write per hit), and the daemon reads on from its last offset.
 //
 // A log over kMaxLogBytes is truncated after it was read to its end. A hit appended at that moment
-// may be lost, which costs one count.
+// may be lost, which costs one count. A log over kMostLogBytes is truncated unread.
 #ifndef KILN_SERVER_CACHE_HIT_LOG_H_
 #define KILN_SERVER_CACHE_HIT_LOG_H_
 
@@ -17,6 +17,7 @@ namespace kiln {
 class HitLog {
  public:
   static constexpr uint64_t kMaxLogBytes = 1 << 20;
+  static constexpr uint64_t kMostLogBytes = 32 << 20;  // twice what clients write at most
 
   // Starts at `offset`, which an earlier daemon had reached.
   HitLog(std::string path, uint64_t offset) : path_(std::move(path)), offset_(offset) {}

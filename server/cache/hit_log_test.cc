@@ -61,6 +61,16 @@ TEST_F(HitLogTest, TruncatesALongLogAfterReadingIt) {
   EXPECT_EQ(log.ReadNew(), std::vector<Place>{TestPlace(2)});
 }
 
+TEST_F(HitLogTest, TruncatesAnImpossibleLogUnread) {
+  Append(TestPlace(1).view());
+  std::filesystem::resize_file(path_, uint64_t{1} << 40);  // without blocks
+  HitLog log(path_, 0);
+  EXPECT_TRUE(log.ReadNew().empty());
+  EXPECT_EQ(std::filesystem::file_size(path_), 0u);
+  Append(TestPlace(2).view());
+  EXPECT_EQ(log.ReadNew(), std::vector<Place>{TestPlace(2)});
+}
+
 TEST_F(HitLogTest, CountersAreSavedAndLoaded) {
   Counters counters;
   counters.Hit("disk", 0.25);
