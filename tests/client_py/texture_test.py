@@ -114,6 +114,51 @@ def test_derivatives_treat_texels_as_constants():
     assert x.grad[None] == pytest.approx(0.2) and loss[None] == pytest.approx(0.6)
 
 
+def test_checkpoints_restore_textures():
+    tex = ti.Texture(Format.r32f, 4)
+    x, loss = (ti.field(ti.f32, (), needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def brighten(tex: ti.types.rw_texture(num_dimensions=1, fmt=Format.r32f)):
+        for i in tex:
+            tex.store(i, tex.load(i) + 1.0)
+
+    @ti.kernel
+    def grow(tex: ti.types.texture(num_dimensions=1)):
+        x[None] += 0.5 * x[None] * tex.fetch(0, 0).x
+
+    @ti.kernel
+    def end():
+        loss[None] += x[None]
+
+    def step(_):
+        brighten(tex)
+        grow(tex)
+
+    def run(loop):
+        tex.from_numpy(np.zeros((4, 1)))
+        x[None], loss[None] = 2.0, 0.0
+        with ti.ad.Tape(loss):
+            loop()
+            end()
+        return x.grad[None]
+
+    growth = 1.5 * 2.0 * 2.5
+    assert run(lambda: ti.ad.checkpoint(step, 3, state=[x, tex])) == pytest.approx(growth)
+    with pytest.raises(RuntimeError, match="must name all that a step takes over"):
+        run(lambda: ti.ad.checkpoint(step, 3, state=[x]))
+    # Without: a warning, which names lines of this file.
+    with pytest.warns(Warning, match=f"again at {__file__}.* have overwritten at {__file__}"):
+        run(lambda: [step(i) for i in range(3)])
+
+
+def test_whole_textures_cannot_change_in_a_captured_graph():
+    tex = texture()
+    texels = tex.to_numpy()
+    with pytest.raises(ti.TaichiRuntimeError, match="from_numpy"), ti.graph.capture():
+        tex.from_numpy(texels)
+
+
 def test_one_instance_for_all_shapes_and_one_for_each_format():
     @ti.kernel
     def first(tex: ti.types.texture(num_dimensions=2)) -> ti.f32:

@@ -11,6 +11,7 @@ from ..compat.misc import AutodiffMode
 from ..data import snode
 from ..data.field import AnyArray
 from ..data.struct_field import leaves
+from ..data.texture import Texture
 from ..diagnostics import say
 from .afterwards import restore_later
 from .companions import is_field
@@ -26,10 +27,10 @@ def checkpoint(step, n, state=None, slots=None):
     copies of the state, and runs steps again.
 
     step: a function that runs the kernels of a step; its parameter is the number of the step, from
-    0 to n - 1. state: a list of the fields and ndarrays that a step takes over from the one before.
-    What else a step writes, it writes anew before it reads it. slots: how many copies of the state
-    there may be at once; by default as many as needed to run each step at most three times.
-    Without a Tape, the steps just run.
+    0 to n - 1. state: a list of the fields, ndarrays and textures that a step takes over from the
+    one before. What else a step writes, it writes anew before it reads it. slots: how many copies
+    of the state there may be at once; by default as many as needed to run each step at most three
+    times. Without a Tape, the steps just run.
 
     Raises TypeError or ValueError for other arguments, and RuntimeError if `state` is not complete.
     The gradient raises RuntimeError if steps that ran again gave other values.
@@ -71,12 +72,12 @@ def _count(name, value, least):
 
 
 def _values(state):
-    """The fields without members, and ndarrays, in the list `state`."""
+    """The fields without members, ndarrays and textures in the list `state`."""
     if not isinstance(state, (list, tuple)) or not state:
         raise say.checkpoint_without_state()
     found = []
     for value in state:
-        if not is_field(value) and not isinstance(value, AnyArray):
+        if not is_field(value) and not isinstance(value, (AnyArray, Texture)):
             raise say.checkpoint_state_of_wrong_type(kind=type(value).__name__)
         found += leaves(value) if is_field(value) else [value]
     snode.materialize()

@@ -9,6 +9,7 @@ from ..data.field import AnyArray
 from ..data.interop import detached
 from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
+from ..own_files import is_own
 from ..printing import positions_of
 from . import ahead
 from .afterwards import restore_now
@@ -171,7 +172,7 @@ def replay(calls, access="warn", of=None):
     def report(reads, wrote):
         (reader, reading), read = reads
         (writer, writing), written = wrote
-        reads_at, writes_at = positions_of(reading, read), positions_of(writing, written)
+        reads_at, writes_at = _line_of(reading, read), _line_of(writing, written)
         same = reader.__name__ == writer.__name__
         text = say.read_after_overwrite(
             reader=reader.__name__,
@@ -182,7 +183,7 @@ def replay(calls, access="warn", of=None):
         if access == "error":
             raise say.access_error(text=text)
         if reads_at:
-            warnings.warn_explicit(text, Warning, *reads_at[0][:2], registry=_WARNED)
+            warnings.warn_explicit(text, Warning, *reads_at, registry=_WARNED)
         else:
             warnings.warn(text, Warning, stacklevel=2)
 
@@ -207,8 +208,14 @@ def replay(calls, access="warn", of=None):
 _WARNED = {}  # what the module `warnings` needs to show a warning of a line once
 
 
-def _place(positions):
-    return f" at {positions[0][0]}:{positions[0][1]}" if positions else ""
+def _line_of(instance, node):
+    """(file, line) of an access, in the program if it is in a function of Kiln's own; or None."""
+    lines = [position[:2] for position in positions_of(instance, node)]  # the innermost first
+    return next((line for line in lines if not is_own(line[0])), None) or (lines or [None])[0]
+
+
+def _place(line):
+    return f" at {line[0]}:{line[1]}" if line else ""
 
 
 def gradient_of(func):

@@ -6,7 +6,8 @@ from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
 from ..types.texture_format import FORMAT2TY_CH, largest_of
-from .field import AnyArray, AnyField, _caller
+from .field import AnyArray, AnyField, _caller, check_source
+from .recorded import FROM_NUMPY, note, note_change
 from .snode import as_tuple
 
 
@@ -74,7 +75,7 @@ class Texture(_native.FieldBase, metaclass=Public):
         """
         if not isinstance(ndarray, AnyArray):
             raise say.texture_from_no_ndarray(kind=type(ndarray))
-        self._copy_from_memory_of(ndarray)
+        self._store_memory_of(ndarray, "from_ndarray")
 
     @python_scope
     def from_field(self, field):
@@ -85,11 +86,9 @@ class Texture(_native.FieldBase, metaclass=Public):
         """
         if not isinstance(field, AnyField):
             raise say.texture_from_no_field(kind=type(field))
-        self._copy_from_memory_of(field)
+        self._store_memory_of(field, "from_field")
 
-    def _copy_from_memory_of(self, source):
-        import numpy as np
-
+    def _store_memory_of(self, source, call):
         shapes = [(self.channels,), ()] if self.channels == 1 else [(self.channels,)]
         is_struct = not hasattr(source, "element_shape")
         fits = not is_struct and source.element_shape in shapes and source.dtype is self.dtype
@@ -103,7 +102,15 @@ class Texture(_native.FieldBase, metaclass=Public):
             )
         texels = source.to_numpy().reshape(*reversed(self.shape), self.channels)
         axes = reversed(range(self.num_dims))
-        self._copy_from(np.ascontiguousarray(texels.transpose(*axes, self.num_dims)))
+        self._store(texels.transpose(*axes, self.num_dims), call)
+
+    def _store(self, texels, call):
+        """Stores an array of the shape of `to_numpy`, for the method `call`."""
+        import numpy as np
+
+        note_change(self, call)
+        self._copy_from(np.ascontiguousarray(texels, self.dtype.numpy_name))
+        note(FROM_NUMPY, self, texels)
 
     @python_scope
     def to_numpy(self):
@@ -114,6 +121,18 @@ class Texture(_native.FieldBase, metaclass=Public):
         found = np.empty((*self.shape, self.channels), self.dtype.numpy_name)
         self._copy_to(found)
         return found
+
+    @python_scope
+    def from_numpy(self, arr):
+        """Stores the numbers of an array.
+
+        arr: a NumPy array of the shape of `to_numpy`; raises ValueError for others.
+        """
+        check_source(arr)
+        full = (*self.shape, self.channels)
+        if arr.shape != full:
+            raise say.mismatch_shape_expected_but_provided(full=full, got=arr.shape)
+        self._store(arr, "from_numpy")
 
     @python_scope
     def from_image(self, image):
@@ -136,7 +155,7 @@ class Texture(_native.FieldBase, metaclass=Public):
         most = self.largest
         if most:
             texels = np.rint(texels * most)
-        self._copy_from(np.ascontiguousarray(texels[..., : self.channels], self.dtype.numpy_name))
+        self._store(texels[..., : self.channels], "from_image")
 
     @python_scope
     def to_image(self):

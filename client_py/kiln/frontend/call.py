@@ -104,7 +104,11 @@ def call_function(ctx, func, arguments, is_method):
     """The result of a Func that plain Python code calls while a kernel is being built."""
     if func.is_real:
         return real_function.call(ctx, func, arguments, is_method)
-    return inline(ctx, func, arguments, 0, is_method)
+    span = ctx.current_span  # of the program's call that runs the Python code
+    result = inline(ctx, func, arguments, span, is_method)
+    ctx.current_span = span
+    ctx.builder.set_span(span)
+    return result
 
 
 def _arguments(t, node):
