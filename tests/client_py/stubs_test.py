@@ -133,6 +133,9 @@ v = ti.Vector.field(3, dtype=ti.f32, shape=4)
 loss = ti.field(float, ())
 rows = Row.field(shape=3)
 ti.root.dense(ti.ij, 8).place(x, x.grad)
+image = ti.Texture(ti.Format.rgba8, (4, 4))
+image.from_numpy(image.to_numpy())
+Image = ti.types.texture(num_dimensions=2)
 
 
 @ti.dataclass
@@ -158,6 +161,13 @@ def turned(p: ti.math.vec2) -> ti.math.vec2:
     q = tm.vec2(0)
     q = ti.Vector([0.0, 1.0])
     return ti.Vector([-p.y, p.x]) if p.x > q.y else q
+
+
+@ti.kernel
+def copy(tex: Image, to: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)) -> ti.f32:
+    for i, j in to:
+        to.store([i, j], tex.fetch([i, j], 0))
+    return tex.sample_lod(tm.vec2(0.5), 0.0).x + to.shape[0]
 
 
 @ti.kernel
@@ -189,6 +199,7 @@ def body(n: ti.i32, a: ti.f32, p: ti.math.vec3, w: vec2, ball: Ball, f: ti.templ
 body(3, 0.5, [1, 2, 3], vec2(1), Ball(radius=1), loss, np.ones(3, np.float32), True)
 body(np.int32(3), np.float32(1), vec3(0), ti.Vector([1, 2]), balls[0], x, ti.ndarray(ti.f32, 3), 1)
 body.grad(3, 0.5, [1, 2, 3], vec2(1), Ball(radius=1), loss, np.ones(3), False)
+y = copy(image, image)
 y = 1.0 + body(3, 0.5, vec3(1, 2, 3), vec2(1), Ball(1), loss, x.to_numpy(), False)
 print(x[0, 0] + loss[None], v[0].x, rows[0].a, x.shape, taichi.f32, x.grad[0, 0])
 

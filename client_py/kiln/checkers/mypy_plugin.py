@@ -14,7 +14,8 @@ from mypy.plugin import Plugin
 from mypy.types import AnyType, TypeOfAny
 
 _MAKERS = frozenset(
-    f"kiln.types.{name}" for name in "argpack matrix ndarray struct template vector".split()
+    f"kiln.types.{name}"
+    for name in "argpack matrix ndarray rw_texture struct template texture vector".split()
 )
 # Classes whose calls make Any.
 _VALUES = frozenset(
