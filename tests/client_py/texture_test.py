@@ -179,6 +179,21 @@ def test_one_instance_for_all_shapes_and_one_for_each_format():
     assert first(ones(Format.r8, (2, 2))) == 1.0
 
 
+def test_classes_of_the_program_keep_the_two_apart():
+    class Picture(ti.Texture):
+        def __init__(self, fmt):
+            super().__init__(fmt, (2, 2))
+            self.from_numpy(np.full((2, 2, 1), 255))
+
+    @ti.kernel
+    def first(tex: ti.types.texture(num_dimensions=2)) -> ti.f32:
+        return tex.fetch(ti.Vector([0, 0]), 0).x
+
+    for fmt, texel in ((Format.r8, 1.0), (Format.r8u, 255.0), (Format.r8, 1.0)):
+        picture = Picture(fmt)
+        assert isinstance(picture, Picture) and first(picture) == texel
+
+
 def test_canvases_show_textures(monkeypatch):
     monkeypatch.setenv("KILN_GUI", "offscreen")
     window = ti.ui.Window("texture", (9, 9), show_window=False)

@@ -39,12 +39,6 @@ class Texture(_native.FieldBase, metaclass=Public):
         print(middle(tex))  # prints: 0.75
     """
 
-    def __new__(cls, fmt, arr_shape):
-        # Kernels are compiled for the class, the type and the number of channels: what these leave
-        # open is whether the texels are fractions.
-        is_fraction = fmt in FORMAT2TY_CH and largest_of(fmt)
-        return super().__new__(FractionTexture if is_fraction else cls)
-
     def __init__(self, fmt, arr_shape):
         runtime.require_init("create texture")
         if fmt not in FORMAT2TY_CH:
@@ -57,6 +51,10 @@ class Texture(_native.FieldBase, metaclass=Public):
         self.num_dims = len(shape)
         self.dtype, self.channels = FORMAT2TY_CH[fmt]
         self.largest = largest_of(fmt)  # the stored integer that means 1.0, or 0
+        if self.largest:
+            # Kernels are compiled for the class, the type and the number of channels. What these
+            # leave open is whether texels are fractions, so the class says it.
+            self.__class__ = _class_of_fractions(type(self))
         self._made_at = _caller()
         try:
             self._bind(_native.make_ndarray(self.dtype.scalar, [self.channels], list(self.shape)))
@@ -184,7 +182,7 @@ class Texture(_native.FieldBase, metaclass=Public):
 
     def __copy__(self):
         """Returns a texture that shares the texels."""
-        made = type(self).__new__(type(self), self.fmt, self.shape)
+        made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._bind(self._storage)
         return made
@@ -222,6 +220,18 @@ class Texture(_native.FieldBase, metaclass=Public):
 
 class FractionTexture(Texture):
     """A texture of integers that stand for fractions: the largest one is 1.0."""
+
+
+_of_fractions = {Texture: FractionTexture}
+
+
+def _class_of_fractions(kind):
+    """The class of fractions of Texture, or of a program's subclass of it."""
+    if kind in _of_fractions.values():
+        return kind
+    if kind not in _of_fractions:
+        _of_fractions[kind] = type(kind)(kind.__name__, (kind,), {"__module__": kind.__module__})
+    return _of_fractions[kind]
 
 
 def _is_extent(extent):
