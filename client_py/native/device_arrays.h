@@ -22,9 +22,12 @@ class DeviceArrays {
   explicit DeviceArrays(Device* device) : arrays_(device) {}
   // Hands over what the host has written to the instance's fields and to ndarrays among `args`.
   // Copies NumPy's arrays to the device, and replaces their addresses in `slots`. Arrays that
-  // overlap do so there, too. Needs the GIL, as all do.
+  // overlap do so there, too. Needs the GIL.
   absl::Status Prepare(const BoundInstance& bound, PyObject* const* args, uint64_t* slots);
-  // After a launch: waits for it if it may have written to arrays, and copies those back.
+  // Whether the launch may have written to NumPy's arrays.
+  bool AreWritten() const { return arrays_.AreWritten(); }
+  // After a launch that may: waits for it, and copies those back. Does not need the GIL, as long as
+  // the arrays exist.
   absl::Status CopyBack() { return ToStatus(arrays_.CopyBack()); }
 
  private:

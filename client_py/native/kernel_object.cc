@@ -178,8 +178,13 @@ PyObject* Run(KernelObject* kernel, BoundInstance* bound, PyObject* const* args)
     }
   }
   if (!LaunchTimed(self, bound, slots, results)) return nullptr;
-  if (arrays.has_value()) {
-    const absl::Status copied = arrays->CopyBack();
+  if (arrays.has_value() && arrays->AreWritten()) {
+    absl::Status copied;
+    {
+      Unlocked unlocked;
+      unlocked.Begin();
+      copied = arrays->CopyBack();
+    }
     if (!copied.ok()) {
       RaiseRuntimeError(self, std::string(copied.message()));
       return nullptr;

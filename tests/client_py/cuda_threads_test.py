@@ -280,23 +280,30 @@ print(set(m.x.to_numpy()[:48]) == {{steps * 199}})
 
 @pytest.mark.parametrize(
     "launch",
-    ["spends(a, times)", "copies_back(a, b, times)", "spent.run({'a': a, 'times': times})"],
+    [
+        "m.spends(a, times)",
+        "m.copies_back(a, b, times)",
+        "m.spent.run({'a': a, 'times': times})",
+        "spends(a, times)",
+        "works(b, times)",
+        "works(a, times); ti.sync()",
+    ],
 )
-def test_threads_run_while_modules_wait(run, launch, tmp_path):
+def test_threads_run_while_kernels_are_waited_for(run, launch, tmp_path):
     out = run(f"""{MODULE}
 import time
 
 m = exported({str(tmp_path / "m.kiln")!r})
 a, b = ti.ndarray(ti.i32, 64), np.zeros(64, np.int32)
 times = 10
-m.{launch}
+{launch}
 times = 20_000_000
 ticks = []
 spans = []
 
 def launch():
     begin = time.monotonic()
-    m.{launch}
+    {launch}
     spans.append((begin, time.monotonic()))
 
 def tick():
