@@ -1716,8 +1716,9 @@ il: Any
 def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, _test_mode: Any = False, enable_fallback: Any = True, require_version: Any = None, **options: Any) -> Any:
     """Starts the runtime with the given settings. Destroys all fields and compiled kernels.
 
-    arch: a device or a list of devices. Kiln takes the first available one; if there is none, it
-    takes the processor and warns, or raises RuntimeError if `enable_fallback` is False. default_fp,
+    arch: a device or a list of devices. Kiln takes the first available one. If there is none, it
+    warns, and takes a CUDA device if only other GPUs are named, else the processor; or it raises
+    RuntimeError if `enable_fallback` is False. default_fp,
     default_ip: the types that `float` and `int` mean in kernels and annotations: ti.f32 or ti.f64,
     ti.i32 or ti.i64. require_version: the lowest acceptable version of the language, as "1.7.0";
     raises Exception if Kiln's is lower. options: further options by name. These are the most

@@ -7,7 +7,16 @@ import sys
 from . import __version__, _native, interrupts, provided, stat
 from . import types as ti_types
 from .active import check_not_captured, python_scope
-from .arch import Arch, arch_from_name, cpu, cuda, is_arch_supported, why_not_on_cuda
+from .arch import (
+    Arch,
+    arch_from_name,
+    arm64,
+    cpu,
+    cuda,
+    is_arch_supported,
+    why_not_on_cuda,
+    x64,
+)
 from .data import declared
 from .diagnostics import near, say
 from .settings import FRONT_END, LANES, ON_OVERFLOW, OPTIONS, cfg
@@ -32,8 +41,9 @@ def init(
 ):
     """Starts the runtime with the given settings. Destroys all fields and compiled kernels.
 
-    arch: a device or a list of devices. Kiln takes the first available one; if there is none, it
-    takes the processor and warns, or raises RuntimeError if `enable_fallback` is False. default_fp,
+    arch: a device or a list of devices. Kiln takes the first available one. If there is none, it
+    warns, and takes a CUDA device if only other GPUs are named, else the processor; or it raises
+    RuntimeError if `enable_fallback` is False. default_fp,
     default_ip: the types that `float` and `int` mean in kernels and annotations: ti.f32 or ti.f64,
     ti.i32 or ti.i64. require_version: the lowest acceptable version of the language, as "1.7.0";
     raises Exception if Kiln's is lower. options: further options by name. These are the most
@@ -285,8 +295,11 @@ def _select_arch(arch, enable_fallback):
     reason = f": {why_not_on_cuda()}" if cuda in wanted else ""
     if not enable_fallback:
         raise say.arch_not_supported(names=names, reason=reason)
-    _warn(say.arch_falls_back(names=names, reason=reason))
-    return cpu
+    # A program for GPUs of another kind is better off on this kind than on the CPU.
+    wants_gpu = not any(one in (x64, arm64) for one in wanted)
+    taken = cuda if wants_gpu and is_arch_supported(cuda) else cpu
+    _warn(say.arch_falls_back(names=names, taken="CPU" if taken is cpu else "CUDA", reason=reason))
+    return taken
 
 
 def _use_device():

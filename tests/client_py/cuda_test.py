@@ -2,6 +2,7 @@
 it, and run as C functions that add one to all elements of the kernel's only argument."""
 
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -125,6 +126,26 @@ for arch in "gpu", ["vulkan", "gpu"], "cpu", ["cpu", "gpu"]:
     print(ti.cfg.arch)
 """)
     assert out == "Arch.cuda\nArch.cuda\nArch.x64\nArch.x64\n"
+
+
+def test_programs_for_other_gpus_run_on_cuda(run_on_emulator):
+    out = run_on_emulator("""
+sys.stderr = sys.stdout
+for arch in ti.vulkan, [ti.metal, ti.dx11], [ti.opengl, ti.cpu], ti.arm64:
+    ti.init(arch=arch)
+    print(ti.cfg.arch)
+try:
+    ti.init(arch=ti.vulkan, enable_fallback=False)
+except RuntimeError as error:
+    print(error)
+""")
+    assert re.sub(r"\[Kiln\] (warning: )?|version.*\n", "", out) == (
+        "Arch=vulkan is not supported, falling back to CUDA\nArch.cuda\n"
+        "Arch=metal, dx11 is not supported, falling back to CUDA\nArch.cuda\n"
+        "Arch.x64\n"
+        "Arch=arm64 is not supported, falling back to CPU\nArch.x64\n"
+        "Arch=vulkan is not supported\n"
+    )
 
 
 def test_programs_run_on_the_cpu_where_there_is_no_device(run_python):

@@ -7,7 +7,7 @@ ROWS = {
     # The class is the reference's.
     "default_type_not_allowed": (AssertionError, "{name} must be {allowed}, not {dtype}"),
     "program_of_other_encoding": (SyntaxError, "{file}, line {line}: this is not {encoding}"),
-    "arch_falls_back": (str, "Arch={names} is not supported, falling back to CPU{reason}"),
+    "arch_falls_back": (str, "Arch={names} is not supported, falling back to {taken}{reason}"),
     "arch_must_one_ti_cpu_ti": (
         TypeError,
         "arch must be one of ti.cpu, ti.cuda, ti.gpu, …, got {candidate!r}",
