@@ -972,7 +972,9 @@ class Struct(_Value):
         s.a = 3
         print(s.to_dict())  # prints: {'a': 3, 'v': [1.0, 2.0]}
     """
-    entries: Any
+    @property
+    def entries(self) -> Any:
+        """The members' values by name."""
     @classmethod
     def field(cls, members: Any, methods: Any = None, **kwargs: Any) -> Any:
         """A field of structs.
@@ -986,7 +988,9 @@ class Struct(_Value):
     @property
     def keys(self) -> Any:
         """The names of the members, in order."""
-    methods: Any
+    @property
+    def methods(self) -> Any:
+        """The functions of the struct's type by name."""
     def to_dict(self, include_methods: Any = False, include_ndim: Any = False) -> Any:
         """The members as a dictionary. Nested structs become dictionaries, matrices become lists.
 

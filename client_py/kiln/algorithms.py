@@ -90,8 +90,8 @@ def _bits_of(dtype):
 def _reorder(values, order, length):
     """Moves the element order[i] of a field to i, for all i."""
     if isinstance(values, StructField):
-        for key in values.keys:
-            _reorder(values.get_member_field(key), order, length)
+        for member in values._members.values():
+            _reorder(member, order, length)
         return
     element = _number(values.dtype)
     if isinstance(values, MatrixField):

@@ -141,7 +141,7 @@ def _struct_scalars(of):
 
 
 def _flatten_struct(of, value, numbers):
-    entries = value if isinstance(value, dict) else getattr(value, "entries", None)
+    entries = value if isinstance(value, dict) else getattr(value, "_entries", None)
     if not hasattr(entries, "keys"):
         raise say.no_struct()
     for name, member in of._member_types():

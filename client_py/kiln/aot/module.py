@@ -71,8 +71,8 @@ class Module:
         TypeError for anything but a field.
         """
         if isinstance(field, StructField):
-            for member in field.keys:
-                self.add_field(f"{name}.{member}", field.get_member_field(member))
+            for member, of in field._members.items():
+                self.add_field(f"{name}.{member}", of)
             return
         if not isinstance(field, Field):
             raise say.export_of_no_field(name=name, kind=type(field).__name__)

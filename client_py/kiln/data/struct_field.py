@@ -23,12 +23,14 @@ class StructField(AnyField, metaclass=Public):
     element_members = True
 
     def __init__(self, struct_type, members):
+        # Members hide methods of their names. Properties, which they cannot hide, ask for them.
+        self.__dict__.update({name: of for name, of in members.items() if name[:1] != "_"})
         self.__dict__["_type"] = struct_type
         self.__dict__["_members"] = members
 
     @property
     def struct_methods(self):
-        return self._type.methods
+        return self._members.get("struct_methods", self._type.methods)
 
     @property
     def keys(self):
@@ -37,7 +39,7 @@ class StructField(AnyField, metaclass=Public):
 
     @property
     def members(self):
-        return list(self._members.values())
+        return self._members.get("members", list(self._members.values()))
 
     @property
     def field_dict(self):
@@ -57,7 +59,7 @@ class StructField(AnyField, metaclass=Public):
         raise say.struct_field_has_no_member(name=name, hint=near(name, members))
 
     def __dir__(self):
-        return [*super().__dir__(), *self._members]
+        return sorted({*super().__dir__(), *self._members})
 
     def __setattr__(self, name, value):
         raise say.members_struct_field_cannot_replaced()
@@ -65,50 +67,47 @@ class StructField(AnyField, metaclass=Public):
     @property
     def grad(self):
         """The struct field of the members' gradients; None if no member has one."""
-        return self._companion("grad")
+        return self._members["grad"] if "grad" in self._members else self._companion("grad")
 
     @property
     def dual(self):
-        return self._companion("dual")
+        return self._members["dual"] if "dual" in self._members else self._companion("dual")
 
     def _companion(self, kind):
-        members = {name: getattr(field, kind) for name, field in self._members.items()}
+        members = {name: _companion_of(field, kind) for name, field in self._members.items()}
         members = {name: field for name, field in members.items() if field is not None}
         return StructField(self._type, members) if members else None
 
     # --- place
 
-    def _first(self):
-        return next(iter(self._members.values()))
-
     def _first_leaf(self):
-        first = self._first()
+        first = next(iter(self._members.values()))
         return first._first_leaf() if isinstance(first, StructField) else first
 
     def _place_in(self, node, offset):
         node.place(*self._members.values(), offset=offset)
 
     def _param(self, ctx):
-        return self._first()._param(ctx)
+        return self._first_leaf()._param(ctx)
 
     @property
     def num_axes(self):
-        return self._first().num_axes
+        return self._first_leaf().num_axes
 
     @property
     def dtype(self):
         """The scalar type of the first member."""
-        return self._first().dtype
+        return self._first_leaf().dtype
 
     @property
     def shape(self):
         """The extents of the axes, as a tuple."""
-        return self._first().shape
+        return self._first_leaf().shape
 
     @property
     def snode(self):
         """The SNode of the first member."""
-        return self._first().snode
+        return self._first_leaf().snode
 
     _snode = snode
 
@@ -117,7 +116,7 @@ class StructField(AnyField, metaclass=Public):
 
         n: the number of levels.
         """
-        return self._first().parent(n)
+        return self._first_leaf().parent(n)
 
     # --- elements
 
@@ -133,12 +132,12 @@ class StructField(AnyField, metaclass=Public):
         val: a number for all members, or a struct or dictionary with a value for each.
         """
         for name, field in self._members.items():
-            field.fill(val[name] if isinstance(val, (dict, Struct)) else val)
+            _own(field, "fill")(val[name] if isinstance(val, (dict, Struct)) else val)
 
     @python_scope
     def to_numpy(self):
         """Copies of the members' elements: a dictionary of NumPy arrays by name."""
-        return {name: field.to_numpy() for name, field in self._members.items()}
+        return {name: _own(field, "to_numpy")() for name, field in self._members.items()}
 
     @python_scope
     def from_numpy(self, array_dict):
@@ -147,7 +146,7 @@ class StructField(AnyField, metaclass=Public):
         array_dict: a NumPy array for each member, of its field's shape.
         """
         for name, field in self._members.items():
-            field.from_numpy(array_dict[name])
+            _own(field, "from_numpy")(array_dict[name])
 
     @python_scope
     def to_torch(self, device=None):
@@ -155,7 +154,7 @@ class StructField(AnyField, metaclass=Public):
 
         device: the device of the tensors, as "cpu".
         """
-        return {name: field.to_torch(device) for name, field in self._members.items()}
+        return {name: _own(field, "to_torch")(device) for name, field in self._members.items()}
 
     @python_scope
     def from_torch(self, array_dict):
@@ -164,7 +163,7 @@ class StructField(AnyField, metaclass=Public):
         array_dict: a torch tensor for each member, of its field's shape.
         """
         for name, field in self._members.items():
-            field.from_torch(array_dict[name])
+            _own(field, "from_torch")(array_dict[name])
 
     @python_scope
     def to_paddle(self, place=None):
@@ -185,10 +184,19 @@ class StructField(AnyField, metaclass=Public):
         if not isinstance(other, StructField):
             raise say.cannot_copy_from_non_field_object()
         for name, field in self._members.items():
-            field.copy_from(other._members[name])
+            _own(field, "copy_from")(other._members[name])
 
     def __repr__(self):
         return f"<{len(self._members)}-member ti.Struct.field>"
+
+
+def _own(field, name):
+    """The field's method, which a member may hide."""
+    return getattr(type(field), name).__get__(field)
+
+
+def _companion_of(field, kind):
+    return field._companion(kind) if isinstance(field, StructField) else getattr(field, kind)
 
 
 class StructView(Struct):
@@ -198,10 +206,10 @@ class StructView(Struct):
         object.__setattr__(self, "_field", field)
         object.__setattr__(self, "_indices", indices)
         object.__setattr__(self, "_type", field._type)
-        object.__setattr__(self, "methods", field._type.methods)
+        object.__setattr__(self, "_methods", field._type.methods)
 
     @property
-    def entries(self):
+    def _entries(self):
         indices = self._indices
         return {name: field[indices] for name, field in self._field._members.items()}
 
@@ -217,7 +225,7 @@ class StructView(Struct):
 
 def _assign(field, indices, value):
     if isinstance(value, Struct):
-        value = dict(value.items)
+        value = dict(value._entries)
     if isinstance(value, (list, tuple)):
         value = dict(zip(field._members, value))
     for name, member in field._members.items():
@@ -228,7 +236,7 @@ def leaves(field):
     """The fields of numbers and matrices that a field consists of, in order."""
     if not isinstance(field, StructField):
         return [field]
-    return [leaf for member in field.members for leaf in leaves(member)]
+    return [leaf for member in field._members.values() for leaf in leaves(member)]
 
 
 @python_scope

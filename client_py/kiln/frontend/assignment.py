@@ -108,7 +108,7 @@ def _assign(t, variable, value, target):
     if kind is Ref:
         t.builder.store(variable.node, t.ctx.node(value))
     elif kind is StructRef:
-        variable.assign(value)
+        variable._assign(value)
     elif kind is RefList or kind is RefTuple:
         items = _unpacked(t, value)
         if len(items) != len(variable):

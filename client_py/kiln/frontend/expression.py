@@ -317,11 +317,12 @@ def _dynamic_method(t, node):
 
 def python_attribute(t, base, attr):
     """`base.attr` of a Python object; recorded in the trace."""
-    # Methods of fields that mean something else in a kernel.
-    if attr == "parent" and isinstance(base, (AnyField, AnySNode)):
-        return parent_of(t.ctx, base)
-    if attr == "fill" and isinstance(base, AnyField):
-        return field_filler(base)
+    # Methods of fields that mean something else in a kernel, unless a member hides them.
+    if attr in ("parent", "fill") and attr not in getattr(base, "_members", ()):
+        if attr == "parent" and isinstance(base, (AnyField, AnySNode)):
+            return parent_of(t.ctx, base)
+        if attr == "fill" and isinstance(base, AnyField):
+            return field_filler(base)
     if base.__class__ is PackArgument:
         return base.member(attr)
     trace = t.ctx.trace

@@ -342,7 +342,7 @@ def field_filler(field):
         if struct is None:
             builder.store(element.node, value)
         else:
-            element.assign(value)
+            element._assign(value)
         builder.end()
 
     return fill

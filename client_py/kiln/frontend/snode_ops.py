@@ -14,6 +14,7 @@ from ..diagnostics import say
 from ..values.matrix import Vector
 from .context import ArrayArgument
 from .expr import Expr
+from .struct_value import PythonStruct
 from .subscript import index_nodes, with_offset
 
 DYNAMIC_METHODS = ("append", "deactivate", "length")
@@ -317,8 +318,8 @@ def _flatten(ctx, value, values):
         for item in value:
             _flatten(ctx, item, values)
         return
-    if hasattr(value, "entries"):  # a Python struct
-        for item in value.entries.values():
+    if isinstance(value, PythonStruct):
+        for item in value._entries.values():
             _flatten(ctx, item, values)
         return
     value = ctx.expr(value)

@@ -9,9 +9,9 @@ from .methods import bind
 
 
 class PythonStruct(Convertible):
-    """Base class of Python's structs; `entries` has the value of each member by name."""
+    """Base class of Python's structs; `_entries` has the value of each member by name."""
 
-    entries = None  # each object sets its own
+    _entries = None  # each object sets its own
 
 
 def make(ctx, struct_type, values):
@@ -41,7 +41,7 @@ def members(value):
     """name -> member of a struct value, address or element of a struct field; None for other
     objects."""
     if value.__class__ is StructRef:
-        return {name: value.member(name) for name in value.field._members}
+        return {name: value._member(name) for name in value._field._members}
     if not isinstance(value, Expr):
         return None
     found = value.type.members
@@ -51,14 +51,14 @@ def members(value):
 def named_member(value, name):
     """`value[name]`: a member of a struct value, address or element of a struct field."""
     is_ref = value.__class__ is StructRef
-    names = list(value.field._members) if is_ref else [own for own, _ in value.type.members]
+    names = list(value._field._members) if is_ref else [own for own, _ in value.type.members]
     if not isinstance(name, str) or name not in names:
         shown = f"a value of type {name.type.name}" if isinstance(name, Expr) else repr(name)
         hint = near(name, names) if isinstance(name, str) else ""
         raise say.struct_subscript_is_no_member(
             index=shown, names=", ".join(map(repr, names)), hint=hint
         )
-    return value.member(name) if is_ref else member(value, names.index(name))
+    return value._member(name) if is_ref else member(value, names.index(name))
 
 
 def entries_of(value):
@@ -66,7 +66,7 @@ def entries_of(value):
     if isinstance(value, dict):
         return value
     if isinstance(value, PythonStruct):
-        return dict(value.entries)
+        return dict(value._entries)
     # Outside of a kernel no object can be a kernel's value, and the question is asked of every
     # object.
     return None if active.context() is None else members(value)
@@ -92,30 +92,31 @@ def return_struct(ctx, value, of):
 class StructRef(Convertible):
     """An element of a struct field. Its members become Refs when they are read."""
 
-    __slots__ = ("ctx", "field", "nodes")
+    # No names that members may have.
+    __slots__ = ("_ctx", "_field", "_nodes")
 
     def __init__(self, ctx, field, nodes):
-        self.ctx = ctx
-        self.field = field
-        self.nodes = nodes  # the indices
+        self._ctx = ctx
+        self._field = field
+        self._nodes = nodes  # the indices
 
-    def member(self, name):
+    def _member(self, name):
         """The member's Ref (StructRef if it is a struct), or None."""
-        found = self.field._members.get(name)
+        found = self._field._members.get(name)
         if found is None:
             return None
-        ctx = self.ctx
+        ctx = self._ctx
         # A nested struct has no memory of its own, only its members have.
         if not isinstance(found, Field):
-            return StructRef(ctx, found, self.nodes)
-        return Ref(ctx, ctx.builder.global_(ctx.param_of(found), self.nodes), Ref.GLOBAL)
+            return StructRef(ctx, found, self._nodes)
+        return Ref(ctx, ctx.builder.global_(ctx.param_of(found), self._nodes), Ref.GLOBAL)
 
     def __getattr__(self, name):
-        found = self.member(name)
+        found = self._member(name)
         if found is None:
-            method = self.field._type.methods.get(name)
+            method = self._field._type.methods.get(name)
             if method is None:
-                members = self.field._type.members
+                members = self._field._type.members
                 if name == "keys":
                     return list(members)
                 raise say.struct_has_no_member(name=name, hint=near(name, members))
@@ -127,19 +128,19 @@ class StructRef(Convertible):
 
     def _to_kernel(self, ctx):
         """The struct's value, with all members loaded."""
-        return make(ctx, self.field._type, [self.member(name) for name in self.field._members])
+        return make(ctx, self._field._type, [self._member(name) for name in self._field._members])
 
-    def assign(self, value):
+    def _assign(self, value):
         """Stores every member of a struct value, Python struct or dict."""
-        ctx = self.ctx
+        ctx = self._ctx
         entries = entries_of(value)
         # A missing member would silently keep its old value.
-        if entries is None or set(entries) != set(self.field._members):
+        if entries is None or set(entries) != set(self._field._members):
             shown = repr(value) if entries is None else f"a struct of {', '.join(entries)}"
-            raise say.value_cannot_be_assigned_to_struct(value=shown, type=self.field._type)
+            raise say.value_cannot_be_assigned_to_struct(value=shown, type=self._field._type)
         for name, item in entries.items():
-            place = self.member(name)
+            place = self._member(name)
             if place.__class__ is StructRef:
-                place.assign(item)
+                place._assign(item)
             else:
                 ctx.builder.store(place.node, ctx.node(item))

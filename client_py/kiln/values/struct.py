@@ -7,6 +7,9 @@ from ..public import Public
 from ..types import MatrixType, StructType, VectorType
 from ..types.struct_type import python_member
 
+# What a struct has besides members, which hide it.
+_HIDDEN_BY_MEMBERS = frozenset(("entries", "field", "items", "keys", "methods", "to_dict"))
+
 
 class Struct(PythonStruct, metaclass=Public):
     """A struct in Python, whose members are attributes.
@@ -21,7 +24,7 @@ class Struct(PythonStruct, metaclass=Public):
     """
 
     _is_taichi_class = True
-    methods = None  # each object sets its own
+    _methods = None  # each object sets its own
 
     def __init__(self, *args, **kwargs):
         struct_type = None
@@ -38,51 +41,68 @@ class Struct(PythonStruct, metaclass=Public):
         if struct_type is not None:
             methods = struct_type.methods
         object.__setattr__(self, "_type", struct_type)
-        object.__setattr__(self, "methods", methods or {})
-        object.__setattr__(self, "entries", entries)
+        object.__setattr__(self, "_methods", methods or {})
+        object.__setattr__(self, "_entries", entries)
+
+    def __getattribute__(self, name):
+        if name in _HIDDEN_BY_MEMBERS:
+            entries = object.__getattribute__(self, "_entries")
+            if name in entries:
+                return entries[name]
+        return object.__getattribute__(self, name)
 
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(name)
-        entries = object.__getattribute__(self, "entries")
+        entries = object.__getattribute__(self, "_entries")
         if name in entries:
             return entries[name]
-        methods = object.__getattribute__(self, "methods")
+        methods = object.__getattribute__(self, "_methods")
         if name in methods:
             return _bind(methods[name], self)
-        raise say.struct_has_no_member(name=name, hint=near(name, self.entries))
+        raise say.struct_has_no_member(name=name, hint=near(name, self._entries))
 
     def __setattr__(self, name, value):
-        if name not in self.entries:
-            raise say.struct_has_no_member(name=name, hint=near(name, self.entries))
+        if name not in self._entries:
+            raise say.struct_has_no_member(name=name, hint=near(name, self._entries))
         if self._type is not None:
             value = python_member(self._type.members[name], value)
-        self.entries[name] = value
+        self._entries[name] = value
 
     def __getitem__(self, name):
-        return self.entries[name]
+        return self._entries[name]
 
     def __setitem__(self, name, value):
         setattr(self, name, value)
 
     @property
+    def entries(self):
+        """The members' values by name."""
+        return self._entries
+
+    @property
+    def methods(self):
+        """The functions of the struct's type by name."""
+        return self._methods
+
+    @property
     def keys(self):
         """The names of the members, in order."""
-        return list(self.entries)
+        return list(self._entries)
 
     @property
     def items(self):
         """(name, value) of the members, in order."""
-        return self.entries.items()
+        return self._entries.items()
 
     def __dir__(self):
-        return [*super().__dir__(), *self.entries, *self.methods]
+        return [*super().__dir__(), *self._entries, *self._methods]
 
     def __iter__(self):
-        return iter(self.entries.values())
+        return iter(self._entries.values())
 
     def __len__(self):
-        return len(self.entries)
+        return len(self._entries)
 
     def to_dict(self, include_methods=False, include_ndim=False):
         """The members as a dictionary. Nested structs become dictionaries, matrices become lists.
@@ -90,9 +110,9 @@ class Struct(PythonStruct, metaclass=Public):
         include_methods, include_ndim: accepted without effect.
         """
         result = {}
-        for name, value in self.entries.items():
+        for name, value in self._entries.items():
             if isinstance(value, Struct):
-                value = value.to_dict()
+                value = Struct.to_dict(value)
             elif hasattr(value, "to_list"):
                 value = value.to_list()
             result[name] = value
@@ -102,7 +122,7 @@ class Struct(PythonStruct, metaclass=Public):
         if self._type is not None:
             return self._type
         members = {}
-        for name, value in self.entries.items():
+        for name, value in self._entries.items():
             if isinstance(value, Struct):
                 members[name] = value._struct_type(ctx)
                 continue
@@ -113,13 +133,13 @@ class Struct(PythonStruct, metaclass=Public):
                 members[name] = VectorType(info.shape[0], info.dtype)
             else:
                 members[name] = MatrixType(*info.shape, info.dtype)
-        return StructType(**members, __struct_methods=self.methods)
+        return StructType(**members, __struct_methods=self._methods)
 
     def _to_kernel(self, ctx):
-        return make(ctx, self._struct_type(ctx), list(self.entries.values()))
+        return make(ctx, self._struct_type(ctx), list(self._entries.values()))
 
     def __repr__(self):
-        return str(self.to_dict())
+        return str(Struct.to_dict(self))
 
     @classmethod
     def field(cls, members, methods=None, **kwargs):

@@ -248,9 +248,9 @@ class Describer:
         return ("matrix", value.__class__.__name__, _numpy(value._entries))
 
     def _struct(self, value):
-        entries = value.entries
-        parts = self.items((*entries.values(), *value.methods.values()))
-        return ("struct", tuple(entries), tuple(value.methods), parts, self(value._type))
+        entries, methods = value._entries, value._methods
+        parts = self.items((*entries.values(), *methods.values()))
+        return ("struct", tuple(entries), tuple(methods), parts, self(value._type))
 
     def _list(self, value):
         self.containers[id(value)] = value

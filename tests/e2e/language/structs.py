@@ -18,6 +18,60 @@ def struct_types(show):
 
 
 @case()
+def members_called_like_methods(show):
+    s = ti.Struct(items=3, field=4.5, to_dict=5)
+    s.items = 9
+    show(s.items, s.field, s.to_dict, s["items"], len(s))
+    kind = ti.types.struct(entries=ti.i32, methods=ti.math.vec2, items=ti.f32)
+    t = kind(1, [2, 3], 4)
+    t.methods.x = 7
+    show(t.entries, t.methods, t.items, t.keys, t.to_dict())
+
+    @ti.kernel
+    def k(t: kind) -> kind:
+        t.entries += 1
+        return kind(t.entries, t.methods * 2, t.items + s["items"])
+
+    show(k(t).items, k(t).entries)
+    f = ti.types.struct(parent=ti.i32, grad=ti.f32, copy_from=ti.f32, members=ti.i32).field(shape=2)
+    f.parent[1], f.grad[0], f.copy_from[1], f.members[1] = 3, 4, 5, 6
+    f[0].parent = 8
+    show(f.parent.to_numpy(), f.grad.to_numpy(), f.copy_from.to_numpy(), f.members.to_numpy())
+    show(f.to_numpy()["parent"], f[1].members)
+
+
+@case(differs="forms of structs")
+def members_of_members_called_like_methods(show):
+    inner = ti.types.struct(fill=ti.f32, to_numpy=ti.i32, from_numpy=ti.i32, copy_from=ti.i32)
+    outer = ti.types.struct(items=inner, shape=ti.i32)
+    f, g, h = (outer.field(shape=2) for _ in range(3))
+    f.fill(2)
+    f.items.fill[1] = 5
+    f[0].shape = 3
+    g.copy_from(f)
+    h.from_numpy(g.to_numpy())
+    show(h.to_numpy()["items"]["fill"], h.to_numpy()["shape"], h.shape, h[1])
+
+
+@case(differs="forms of structs")
+def gradients_of_members_called_like_methods(show):
+    kind = ti.types.struct(fill=ti.types.struct(grad=ti.f32, copy_from=ti.f32), dual=ti.f32)
+    f = kind.field(shape=2, needs_grad=True)
+    total = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def k():
+        for i in f:
+            total[None] += f[i].fill.grad * f[i].fill.copy_from * f[i].dual
+
+    for i in range(2):
+        f[i] = kind({"grad": 2, "copy_from": 3}, 4 + i)
+    with ti.ad.Tape(total):
+        k()
+    show(f.grad.fill.grad.to_numpy(), f.grad.dual.to_numpy(), f.fill.copy_from.grad.to_numpy())
+
+
+@case()
 def conversion_of_members(show):
     small = ti.types.struct(a=ti.i32, b=ti.f32, c=ti.u8)
     show(small(a=1.9, b=1, c=3))
@@ -32,7 +86,7 @@ def conversion_of_assigned_members(show):
     show(s)
 
 
-@case()
+@case(differs="a dictionary given to `ti.Struct`")
 def untyped_structs(show):
     s = ti.Struct(a=1, b=2.5)
     show(s, s.a, s.b, len(s), list(s.keys))

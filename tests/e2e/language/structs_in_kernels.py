@@ -141,3 +141,38 @@ def members_that_are_none(show):
     show.error(numbered)
     show.error(unknown, 1)
     show.error(assigned)
+
+
+@case()
+def members_called_like_methods(show):
+    tree = ti.types.struct(parent=ti.i32, fill=ti.f32)
+    mesh = ti.types.struct(field=ti.i32, nodes=ti.i32, ctx=ti.i32, member=ti.i32, assign=ti.i32)
+    t = tree.field(shape=7)
+    m = mesh.field(shape=2)
+
+    @ti.kernel
+    def k() -> ti.i32:
+        for i in t:
+            t[i].parent = (i - 1) // 2
+        for i in t.fill:
+            t.fill[i] = i + 0.5
+        for i in m:
+            m[i].field = 1
+            m[i].nodes = m[i].field + 1
+            m[i].ctx = m[i].nodes + 1
+            m[i].member = m[i].ctx + 1
+            m[i].assign += m[i].member + i
+        return t.parent[5] * 100 + m[1].assign * 10 + m[0].nodes
+
+    show(k(), t.parent.to_numpy(), t.fill.to_numpy())
+    # Where no member has its name, a method is what it was.
+    u = ti.types.struct(a=ti.i32).field(shape=3)
+
+    @ti.kernel
+    def count() -> ti.i32:
+        n = 0
+        for _ in u.a.parent():
+            n += 1
+        return n
+
+    show(count())
