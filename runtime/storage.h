@@ -39,6 +39,10 @@ class Buffer {
   virtual Result<> Touch(uint64_t /*offset*/, uint64_t /*bytes*/, HostAccess /*access*/) {
     return {};
   }
+  // Whether Touch has nothing to do. Thread-safe.
+  virtual bool IsReady(uint64_t /*offset*/, uint64_t /*bytes*/, HostAccess /*access*/) const {
+    return true;
+  }
   // Waits for the work for which Touch would have to wait, and changes nothing. Thread-safe.
   virtual Result<> Await() { return {}; }
   // Hands what the host has written over to the device, before a launch. Thread-safe, but until the

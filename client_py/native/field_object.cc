@@ -348,6 +348,29 @@ bool HasOtherThreads() {
   return first != nullptr && PyThreadState_Next(first) != nullptr;
 }
 
+// Waits for the device, and lets other threads run meanwhile. False with a Python error: the device
+// failed, or the field's memory is another one now.
+bool AwaitBesideThreads(FieldObject* field) {
+  PyObject* keep = field->storage_object;  // another thread may rebind the field
+  Py_INCREF(keep);
+  const Memory& memory = *field->storage->memory;
+  absl::Status awaited;
+  BeginUnlockedLaunch();  // memory that is destroyed meanwhile stays allocated until its end
+  {
+    const OtherThreads run(true);
+    awaited = memory.Await();
+  }
+  const bool is_same = field->storage_object == keep && memory.alive;
+  EndUnlockedLaunch();
+  Py_DECREF(keep);
+  if (!awaited.ok()) {
+    RaiseDevice(awaited);
+  } else if (!is_same && EnsureBound(field)) {
+    PyErr_SetString(PyExc_RuntimeError, "another thread has given the field other memory");
+  }
+  return awaited.ok() && is_same;
+}
+
 // Whether other threads may run Python while all elements are copied. Not where the copy writes to
 // a mirror, which a launch of theirs would hand over half written, or fetches pages as it goes.
 bool MayRunBeside(const FieldStorage& storage, HostAccess access) {
@@ -635,10 +658,13 @@ uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int compon
   return nullptr;
 }
 
-uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access) {
+uint8_t* FetchElement(FieldObject* field, uint8_t* address, CellAccess access) {
   if (address == nullptr || (access != CellAccess::kRead && !CheckWritable(field))) return nullptr;
   const HostAccess kind = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
-  const absl::Status status = field->mirrored->Touch(address, StoredBytes(field), kind);
+  const uint64_t bytes = StoredBytes(field);
+  const bool waits = !field->mirrored->IsReady(address, bytes, kind) && HasOtherThreads();
+  if (waits && !AwaitBesideThreads(field)) return nullptr;
+  const absl::Status status = field->mirrored->Touch(address, bytes, kind);
   if (status.ok()) return address;
   RaiseDevice(status);
   return nullptr;

@@ -39,10 +39,11 @@ bool BindStorage(PyObject* field, PyObject* storage);
 // memory exists. Null with a Python error if there is no memory to activate it.
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access);
-// Brings the scalar or word at an address of a mirror up to date. Returns the address; null with a
-// Python error if the device failed.
-uint8_t* FetchElement(const FieldObject* field, uint8_t* address, CellAccess access);
-inline uint8_t* UpToDate(const FieldObject* field, uint8_t* address, CellAccess access) {
+// Brings the scalar or word at an address of a mirror up to date; other threads run while it waits
+// for the device. Returns the address; null with a Python error if the device failed, or another
+// thread has destroyed the memory.
+uint8_t* FetchElement(FieldObject* field, uint8_t* address, CellAccess access);
+inline uint8_t* UpToDate(FieldObject* field, uint8_t* address, CellAccess access) {
   return field->mirrored == nullptr ? address : FetchElement(field, address, access);
 }
 inline uint8_t* ComponentAddress(FieldObject* field, const int64_t* indices, int component,

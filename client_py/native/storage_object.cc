@@ -163,6 +163,18 @@ absl::Status Memory::Touch(const void* at, uint64_t bytes, HostAccess access) co
   return absl::OkStatus();
 }
 
+bool Memory::IsReady(const void* at, uint64_t bytes, HostAccess access) const {
+  if (buffer != nullptr) {
+    const uint64_t offset = static_cast<const uint8_t*>(at) - buffer->host();
+    return offset >= buffer->size() ||  // another part's
+           buffer->IsReady(offset, std::min(bytes, buffer->size() - offset), access);
+  }
+  return std::all_of(parts.begin(), parts.end(), [&](const std::weak_ptr<Memory>& part) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    return memory == nullptr || memory->IsReady(at, bytes, access);
+  });
+}
+
 absl::Status Memory::TouchAll(HostAccess access) const {
   return ForEachBuffer(*this,
                        [access](Buffer& buffer) { return buffer.Touch(0, buffer.size(), access); });

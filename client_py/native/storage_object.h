@@ -34,6 +34,8 @@ struct Memory {
   // need the GIL, until the host has read or written them.
   absl::Status Touch(const void* at, uint64_t bytes, HostAccess access) const;
   absl::Status TouchAll(HostAccess access) const;
+  // Whether Touch has nothing to do.
+  bool IsReady(const void* at, uint64_t bytes, HostAccess access) const;
   // Waits for the work for which Touch would have to wait. Does not need the GIL.
   absl::Status Await() const;
   // Before a launch: hands over what the host has written. The GIL is held until the launch has

@@ -94,6 +94,9 @@ class CudaTree::RootOfBuffer final : public Buffer {
     const auto wanted = access == HostAccess::kRead ? access : HostAccess::kWrite;
     return all_->Touch(0, root_bytes_, wanted);
   }
+  bool IsReady(uint64_t offset, uint64_t bytes, HostAccess access) const override {
+    return all_->IsReady(offset, bytes, access);
+  }
   Result<> Await() override { return all_->Await(); }
   Result<> HandOver() override { return all_->HandOver(); }
   Result<> Share(uint64_t offset, uint64_t bytes) override { return all_->Share(offset, bytes); }

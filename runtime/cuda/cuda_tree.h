@@ -108,7 +108,7 @@ class CudaTree final : public TreeData {
   template <typename T>
   void Write(T* at, T value) const {
     *Mirror(at, HostAccess::kWrite) = value;
-    Deliver(at, sizeof value);
+    Deliver(static_cast<const void*>(at), sizeof value);
   }
   void SetChanged(KilnCudaNode* node) const { Write(&node->shared.changed, 1u); }
 

@@ -229,7 +229,11 @@ Result<> MirroredBuffer::Deliver(uint64_t offset, uint64_t bytes) {
   });
 }
 
-bool MirroredBuffer::IsReady(Range range, HostAccess access) const {
+bool MirroredBuffer::IsReady(uint64_t offset, uint64_t bytes, HostAccess access) const {
+  return bytes == 0 || (!is_shared() && ArePagesReady({offset, offset + bytes}, access));
+}
+
+bool MirroredBuffer::ArePagesReady(Range range, HostAccess access) const {
   const uint64_t end = (range.end - 1) / kPage + 1;
   uint64_t p = range.begin / kPage;
   while (p < end && pages_[p].load(std::memory_order_acquire) >= Wanted(access)) ++p;
@@ -240,8 +244,7 @@ Result<> MirroredBuffer::Touch(uint64_t offset, uint64_t bytes, HostAccess acces
   if (bytes == 0) return {};
   CheckInside(offset, bytes);
   const Range range = {offset, offset + bytes};
-  // The usual case: a loop over elements.
-  if (!is_shared() && IsReady(range, access)) return {};
+  if (IsReady(offset, bytes, access)) return {};  // the usual case: a loop over elements
   const std::lock_guard<std::mutex> lock(mutex_);
   return ForEachPart(range, [&](Range part, bool is_shared) {
     if (!is_shared) return TouchPages(part, access);
@@ -277,8 +280,7 @@ Result<> MirroredBuffer::TouchPages(Range range, HostAccess access) {
 }
 
 Result<> MirroredBuffer::Await() {
-  const uint64_t end = committed();
-  if (end == 0 || (!is_shared() && IsReady({0, end}, HostAccess::kRead))) return {};
+  if (IsReady(0, committed(), HostAccess::kRead)) return {};
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;

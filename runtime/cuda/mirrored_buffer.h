@@ -39,6 +39,7 @@ class MirroredBuffer final : public Buffer {
 
   Device* device() const override;
   Result<> Touch(uint64_t offset, uint64_t bytes, HostAccess access) override;
+  bool IsReady(uint64_t offset, uint64_t bytes, HostAccess access) const override;
   Result<> Await() override;
   Result<> HandOver() override;
   Result<> Share(uint64_t offset, uint64_t bytes) override;
@@ -71,7 +72,7 @@ class MirroredBuffer final : public Buffer {
   Range BytesOf(uint64_t first, uint64_t last) const;
   // What a page's state has to be at least.
   static State Wanted(HostAccess access) { return access == HostAccess::kRead ? kValid : kWritten; }
-  bool IsReady(Range range, HostAccess access) const;
+  bool ArePagesReady(Range range, HostAccess access) const;
   // Of any bytes, whose offsets are those of the mirror.
   Result<> CopyOut(Range range);
   Result<> CopyIn(Range range);

@@ -287,6 +287,9 @@ print(set(m.x.to_numpy()[:48]) == {{steps * 199}})
         "spends(a, times)",
         "works(b, times)",
         "works(a, times); ti.sync()",
+        "works(a, times); a[3]",
+        "works(a, times); a[3] = 1",
+        "copies_back(a, b, times); a[3]",
     ],
 )
 def test_threads_run_while_kernels_are_waited_for(run, launch, tmp_path):
@@ -316,6 +319,39 @@ quarter = (end - begin) / 4
 print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
 """)
     assert out.startswith("True "), out
+
+
+def test_memory_destroyed_while_an_element_is_waited_for(run):
+    out = run("""
+@ti.kernel
+def work(y: ti.template(), times: ti.i32):
+    for i in y:
+        for j in range(times):
+            y[i] = y[i] * 5 + j
+
+outcomes = set()
+for turn in range(8):
+    ti.init(arch=ti.cuda)
+    x, y = ti.field(ti.i32, 64), ti.field(ti.i32)
+    builder = ti.FieldsBuilder()
+    builder.dense(ti.i, 64).place(y)
+    tree = builder.finalize()
+    field, end = (y, tree.destroy) if turn % 2 else (x, ti.reset)
+    work(field, 50_000)
+    thread = threading.Thread(target=end)
+    thread.start()
+    try:
+        if turn < 4:
+            field[3]
+        else:
+            field[3] = 1
+        outcomes.add("used")
+    except ti.TaichiRuntimeError as error:
+        outcomes.add("gone" if "is gone: its memory ended" in str(error) else str(error))
+    thread.join()
+print("gone" in outcomes, outcomes - {"gone", "used"})
+""")
+    assert out == "True set()\n"
 
 
 def test_threads_that_use_new_fields_at_the_same_time(run):
