@@ -68,7 +68,9 @@ bool Target::Runs(Target code) const {
 std::string Target::text() const {
   switch (device_) {
     case Device::kCpu:
-      return std::string(kCpuTexts[level_ - 1]);
+      // A module of a later build may have a level that this one does not know.
+      return level_ - 1 < kCpuTexts.size() ? std::string(kCpuTexts[level_ - 1])
+                                           : "x86-64-v" + std::to_string(level_);
     case Device::kCuda:
       return std::string(ptx_only_ ? kPtxPrefix : kCudaPrefix) + std::to_string(level_);
     case Device::kNone:

@@ -20,7 +20,7 @@ class Target {
   enum class Device : uint8_t { kNone, kCpu, kCuda };
 
   Target() = default;  // none: the machine that asks is meant
-  // `level` is 1 to 4.
+  // `level` is 1 to 4, or one of a later build, which nothing here runs.
   static constexpr Target Cpu(uint32_t level) { return Target(Device::kCpu, level); }
   // `arch` is 90 for sm_90.
   static constexpr Target Cuda(uint32_t arch) { return Target(Device::kCuda, arch); }

@@ -84,7 +84,8 @@ Result<std::shared_ptr<const ModuleFile>> ModuleFile::View(const uint8_t* file, 
 
 Result<std::shared_ptr<const ModuleFile>> ModuleFile::Open(const std::string& path) {
   std::shared_ptr<ModuleFile> made(new ModuleFile);
-  made->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // NONBLOCK: opening a FIFO would wait for its writer.
+  made->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (made->fd_ < 0 || fstat(made->fd_, &info) != 0) return System(path);
   if (!S_ISREG(info.st_mode)) return At(path, Damaged("it is no regular file"));

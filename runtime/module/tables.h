@@ -1,4 +1,6 @@
-// The tables of a module, checked: every reference between them leads to something.
+// The tables of a module, checked: every reference between them leads to something, and numbers
+// that belong together fit. What only the code knows cannot be checked: where functions are, how
+// far loops run, how much memory they use.
 //
 // Thread safety: immutable.
 #ifndef KILN_RUNTIME_MODULE_TABLES_H_
@@ -57,7 +59,8 @@ class ModuleTables {
   std::vector<uint64_t> Numbers(module::Span span) const;
 
  private:
-  class Checker;
+  class Checker;  // check_tables.cc
+  Result<> Check() const;
   static constexpr size_t kKinds = static_cast<size_t>(module::TableKind::kImageBytes) + 1;
 
   const module::Table& At(module::TableKind kind) const {
