@@ -1,17 +1,16 @@
 #include "client_cpp/manifest_recorder.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <utility>
 
 #include "common/base/first_use.h"
+#include "common/base/whole_file.h"
 
 namespace kiln {
 namespace {
@@ -83,13 +82,9 @@ void ManifestRecorder::Write() const {
   const Manifest manifest = Made(ProgramName());
   if (manifest.units.empty()) return;
   const std::string bytes = ManifestBytes(manifest);
-  FILE* file = std::fopen(path_.c_str(), "wb");
-  bool written =
-      file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (file != nullptr) written &= std::fclose(file) == 0;
-  if (!written) {
-    std::fprintf(stderr, "kiln: KILN_MANIFEST=%s: %s\n", path_.c_str(), std::strerror(errno));
-  }
+  const absl::Status written = WriteWholeFile(path_, bytes);
+  if (written.ok()) return;
+  std::fprintf(stderr, "kiln: KILN_MANIFEST=%s\n", std::string(written.message()).c_str());
 }
 
 }  // namespace kiln

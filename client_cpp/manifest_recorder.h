@@ -33,7 +33,7 @@ class ManifestRecorder {
   void Add(Manifest::Unit unit, std::string recorded, const Digest& compiler);
   // What was added. `program`: its name in the manifest.
   Manifest Made(absl::string_view program) const;
-  // Writes the file, if anything was added; reports errors on standard error.
+  // Replaces the file, if anything was added; reports errors on standard error.
   void Write() const;
 
  private:

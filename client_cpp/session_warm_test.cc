@@ -112,6 +112,8 @@ TEST_F(SessionTest, WarmReportsDiagnostics) {
 TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
   options_.server = "off";
   const std::string path = root_ + "/manifest";
+  std::ofstream(path) << "of an earlier run";
+  std::ifstream reader(path);
   const pid_t child = fork();
   if (child == 0) {
     setenv("KILN_MANIFEST", path.c_str(), 1);
@@ -125,12 +127,15 @@ TEST_F(SessionTest, TheManifestOfAProgramIsWrittenAtItsEnd) {
       std::exit(0);  // must not write its parent's manifest
     }
     waitpid(grandchild, nullptr, 0);
-    if (fs::exists(path)) std::exit(1);
+    if (ReadAll(path) != "of an earlier run") std::exit(1);
     std::exit(HasFailure() ? 1 : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+  std::string earlier;
+  EXPECT_TRUE(std::getline(reader, earlier));
+  EXPECT_EQ(earlier, "of an earlier run") << "the file was replaced, not overwritten";
   std::ifstream file(path);
   std::vector<std::string> words;
   for (std::string line; std::getline(file, line) && words.size() < 6;) {
