@@ -145,6 +145,64 @@ def test_shared_arrays_in_other_orders(run, seed):
     assert run(SHARED, KILN_FAKE_CUDA=f"seed={seed};threads=1") == "ok\n"
 
 
+TENSORS = """
+vec6, mat2 = ti.types.vector(6, ti.f64), ti.types.matrix(2, 2, ti.f32)
+
+
+@ti.func
+def doubled(tile, i):
+    tile[i // 8, i % 8] *= 2
+
+
+@ti.kernel
+def reversed_blocks(
+    a: ti.types.ndarray(vec6, 1), b: ti.types.ndarray(mat2, 1), c: ti.types.ndarray(ti.i32, 1)
+):
+    ti.loop_config(block_dim=32)
+    for i in range(a.shape[0]):
+        vectors = block.SharedArray((32,), vec6)
+        matrices = block.SharedArray((4, 8), mat2)
+        numbers = block.SharedArray((4, 4, 2), ti.i32)
+        t = i % 32
+        vectors[t] = a[i]
+        vectors[t][2] = -i
+        vectors[t].x += 0.5
+        matrices[t // 8, t % 8] = b[i]
+        matrices[t // 8, t % 8][1, 0] -= 3
+        doubled(matrices, t)
+        numbers[t // 8, t // 2 % 4, t % 2] = 0
+        block.sync()
+        numbers[t // 8, t // 4 % 2, 1] += i
+        block.sync()
+        u = 31 - t
+        a[i] = vectors[u]
+        b[i] = matrices[u // 8, u % 8]
+        c[i] = numbers[u // 8, u // 2 % 4, u % 2]
+        block.sync()
+
+
+n = 128
+a, b, c = rng.random((n, 6)), rng.random((n, 2, 2)).astype(np.float32), np.zeros(n, np.int32)
+want_a, want_b = a.copy(), b.copy()
+want_a[:, 2] = -np.arange(n)
+want_a[:, 0] += 0.5
+want_b[:, 1, 0] -= 3
+sums = np.zeros((n // 32, 4, 4, 2), np.int32)
+for i in range(n):
+    sums[i // 32, i % 32 // 8, i // 4 % 2, 1] += i
+reversed_blocks(a, b, c)
+for got, want in (a, want_a), (b, want_b * 2), (c, sums.reshape(n)):
+    blocks = want.reshape(n // 32, 32, -1)
+    assert (got.reshape(blocks.shape) == blocks[:, ::-1]).all(), got
+print("ok")
+"""
+
+
+@pytest.mark.parametrize("check", ["check=race,init", "seed=3;threads=1"])
+def test_shared_arrays_of_vectors_and_matrices(run, check):
+    assert run(TENSORS, KILN_FAKE_CUDA=check) == "ok\n"
+
+
 def test_operations_of_a_warp(run):
     out = run("""
 n = 256

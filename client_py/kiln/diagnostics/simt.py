@@ -3,10 +3,6 @@
 from ..errors import TaichiCompilationError, TaichiTypeError
 
 ROWS = {
-    "shared_array_of_matrices": (
-        TaichiCompilationError,
-        "the elements of a shared array are scalars on the CPU, not {dtype}",
-    ),
     "shared_array_outside_loops": (
         TaichiCompilationError,
         "ti.simt.block.SharedArray belongs to a block of threads: on CUDA it can only be made in a "
@@ -26,8 +22,8 @@ ROWS = {
     ),
     "shared_array_shape": (
         TaichiCompilationError,
-        "ti.simt.block.shared_array shape must be an integer or a tuple of one or two integers, "
-        "but got {shape}",
+        "ti.simt.block.shared_array shape must be an integer or a tuple of integers, but got "
+        "{shape}",
     ),
     "simt_operation_needs_a_gpu": (
         TaichiCompilationError,

@@ -11,12 +11,15 @@ from .expr import MAX_UNROLLED, OPS, Convertible, Expr, Ref, is_large, kind_of
 from .expression import OPERATORS, bind_target, index_of, python_attribute
 from .names import base_name
 from .pack import PackArgument
+from .shared_array import SharedTensors
 from .struct_value import StructRef, member
 from .subscript import slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
 from .triplets import TripletsArgument
 
+# What has elements that kernels write, besides fields.
+_HAVE_ELEMENTS = (Expr, StructRef, ArrayArgument, RefList, RefTuple, RefDict, SharedTensors)
 _ATOMIC = {
     _ast.Add: OPS["atomic_add"],
     _ast.Sub: OPS["atomic_sub"],
@@ -132,8 +135,7 @@ def _store_subscript(t, target, value, node):
         return
     # Python's own containers are read at compile time; writing to them would change the program.
     if base.__class__ in (list, dict) or (
-        not isinstance(base, (Expr, StructRef, ArrayArgument, RefList, RefTuple, RefDict))
-        and not isinstance(base, AnyField)
+        not isinstance(base, _HAVE_ELEMENTS) and not isinstance(base, AnyField)
     ):
         _refuse(t, target)
     _assign(t, subscript(t.ctx, base, index), value, target)

@@ -124,7 +124,7 @@ def _tensor_element(ctx, base, index):
         raise say.expected_indices_got(count=len(shape), got=len(items))
     if any(i.__class__ is slice for i in items):
         return _slice(ctx, base, items, shape)
-    static = [_static_index(ctx, i, n) for i, n in zip(items, shape)]
+    static = [static_index(ctx, i, n) for i, n in zip(items, shape)]
     # Of values, constant indices cost nothing: the element is one of the scalars.
     if base.__class__ is Expr and None not in static:
         return ctx.extract(base, *static)
@@ -143,7 +143,7 @@ def _flatten(ctx, index):
     return list(index) if isinstance(index, (list, tuple)) else [index]
 
 
-def _static_index(ctx, index, extent):
+def static_index(ctx, index, extent):
     """The index as an int if it is known at compile time, otherwise None."""
     if isinstance(index, Expr):
         return None
@@ -188,7 +188,7 @@ def _pick(ctx, base, axes, shape):
             strides.insert(0, step * stride)
             extents.insert(0, len(axis))
         else:
-            first += _static_index(ctx, axis, n) * stride
+            first += static_index(ctx, axis, n) * stride
         stride *= n
     return ctx.pick(base, extents, first, strides)
 

@@ -24,6 +24,7 @@ from .context import ArrayArgument
 from .expr import Convertible, Expr, Ref
 from .names import changed_names
 from .pack import PackArgument
+from .shared_array import SharedTensors
 from .source import EMPTY
 from .struct_value import StructRef
 from .texture import check_fits
@@ -338,6 +339,8 @@ class Transformer:
             return RefDict(parts) if mutable else parts
         elif isinstance(value, Convertible):
             value = value._to_kernel(ctx)
+        elif kind is SharedTensors:
+            return value
         else:
             node = 0
             if value is not None and not isinstance(value, type):

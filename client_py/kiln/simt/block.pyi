@@ -10,8 +10,8 @@ def SharedArray(shape: Any, dtype: Any) -> Any:
     in a loop; all of a loop together have at most 48 KiB. On the CPU, each iteration has its own,
     initially zero. Only in kernels.
 
-    shape: an integer, or a tuple of one or two integers. dtype: the scalar type of the elements.
-    Raises TaichiCompilationError for other arguments.
+    shape: an integer, or a tuple of integers. dtype: the type of the elements, a scalar, vector or
+    matrix. Raises TaichiCompilationError for other shapes.
 
         @ti.kernel
         def k() -> ti.i32:

@@ -4,6 +4,7 @@ from ... import _native, active, runtime
 from ... import types as ti_types
 from ...diagnostics import say
 from ...frontend.expr import Ref
+from ...frontend.shared_array import SharedTensors, extents_of
 from .operations import simt
 
 
@@ -111,8 +112,8 @@ def SharedArray(shape, dtype):
     in a loop; all of a loop together have at most 48 KiB. On the CPU, each iteration has its own,
     initially zero. Only in kernels.
 
-    shape: an integer, or a tuple of one or two integers. dtype: the scalar type of the elements.
-    Raises TaichiCompilationError for other arguments.
+    shape: an integer, or a tuple of integers. dtype: the type of the elements, a scalar, vector or
+    matrix. Raises TaichiCompilationError for other shapes.
 
         @ti.kernel
         def k() -> ti.i32:
@@ -126,20 +127,23 @@ def SharedArray(shape, dtype):
         print(k())  # prints: 6
     """
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not 1 <= len(extents) <= 2 or not all(isinstance(extent, int) for extent in extents):
+    if not extents or not all(isinstance(extent, int) for extent in extents):
         raise say.shared_array_shape(shape=shape)
     ctx = active.context()
     if ctx is None:
         raise say.shared_array_outside_kernels()
-    if isinstance(dtype, ti_types.MatrixType):
-        raise say.shared_array_of_matrices(dtype=dtype.to_string())
-    element = ti_types.cook_dtype(dtype)
+    is_matrix = isinstance(dtype, ti_types.MatrixType)
+    element = dtype.shape if is_matrix else ()
+    flat = extents_of(extents, element)
+    scalar = (dtype.dtype or runtime.cfg.default_fp) if is_matrix else ti_types.cook_dtype(dtype)
+    of = ctx.type_id(scalar, flat or extents)
     if runtime.cfg.arch == runtime.cuda:
         if not ctx.depth:
             raise say.shared_array_outside_loops()
-        node = ctx.builder.append(_native.NODES["shared_array"], ctx.type_id(element, extents))
-        return Ref(ctx, node, Ref.BLOCK)
-    return Ref(ctx, ctx.builder.local(ctx.type_id(element, extents)), ctx.parallel)
+        array = Ref(ctx, ctx.builder.append(_native.NODES["shared_array"], of), Ref.BLOCK)
+    else:
+        array = Ref(ctx, ctx.builder.local(of), ctx.parallel)
+    return array if flat is None else SharedTensors(ctx, array, extents, element)
 
 
 __all__ = [
