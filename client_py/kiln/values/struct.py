@@ -1,5 +1,7 @@
 """Structs in Python, and `ti.dataclass`."""
 
+import sys
+
 from .. import active, originals, provided
 from ..diagnostics import near, say
 from ..frontend.struct_value import PythonStruct, make
@@ -186,7 +188,11 @@ def dataclass(cls):
 
         print(round(k(), 4))  # prints: 3.1416
     """
-    fields = dict(getattr(cls, "__annotations__", {}))
+    where = sys._getframe(1)
+    fields = {
+        name: _meaning(annotation, where)
+        for name, annotation in getattr(cls, "__annotations__", {}).items()
+    }
     methods = {}
     for name in dir(cls):
         attribute = getattr(cls, name)
@@ -197,6 +203,17 @@ def dataclass(cls):
     result = StructType(**fields, __struct_methods=methods)
     result.__name__ = cls.__name__
     return result
+
+
+def _meaning(annotation, frame):
+    """The object that an annotation names where `frame` runs. Annotations are texts in quotes and
+    under `from __future__ import annotations`; one that does not evaluate stays a text."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, frame.f_globals, frame.f_locals)
+    except Exception:  # a wrong text may raise anything; StructType rejects it
+        return annotation
 
 
 __all__ = ["Struct", "dataclass"]

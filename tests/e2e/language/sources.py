@@ -248,6 +248,43 @@ def future_annotations(show):
 
 
 @case(differs="source of kernels")
+def future_annotations_of_structs(show):
+    text = """from __future__ import annotations
+
+def make():
+    pair = ti.types.vector(2, ti.f32)
+
+    @ti.dataclass
+    class Ball:
+        at: pair
+        r: ti.f32
+
+        @ti.func
+        def far(self: Ball, k: ti.f32) -> ti.f32:
+            return self.at.sum() * k + self.r
+
+    f = Ball.field(shape=2)
+
+    @ti.kernel
+    def k() -> ti.f32:
+        f[1] = Ball(pair(1, 2), 0.5)
+        return f[1].far(2)
+
+    return Ball, k
+
+def misspelt():
+    @ti.dataclass
+    class Wrong:
+        m: ti.math.mat9
+"""
+    made = define(text)
+    ball, k = made["make"]()
+    quoted = define('@ti.dataclass\nclass Quoted:\n    m: "ti.math.mat2"\n')["Quoted"]
+    show(k(), ball(at=[1, 2], r=3), quoted().m)
+    show.error(made["misspelt"])
+
+
+@case(differs="source of kernels")
 def file_edited_after_its_import(show):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "edited_module.py"
