@@ -485,6 +485,30 @@ def test_threads_use_fields_beside_launches(package, tmp_path):
     assert run_on_shared(package, tmp_path, IN_THREADS) == "0 wrong\n"
 
 
+WAITS = (
+    """
+#include <cstdint>
+#include <cstdio>
+#include "kiln/kiln.hpp"
+"""
+    + MAIN_IN_CPP
+    + """  int waits = 0;
+  auto count = [&waits] { ++waits; };
+  const auto told = kiln::LaunchOptions().before_wait(count);
+  module.kernel("step").with(told)(world);
+  std::printf("%d", waits);
+  const auto result = module.kernel("stepped").with(told).call<std::int32_t>(world);
+  std::printf(" %d %d\\n", waits > 0, static_cast<int>(result));
+}
+"""
+)
+
+
+def test_programs_are_told_before_a_launch_waits(package, tmp_path):
+    """Not those that return before the device is done."""
+    assert run_on_shared(package, tmp_path, WAITS) == "0 1 2\n"
+
+
 FORKS = (
     """
 #include <sys/wait.h>

@@ -995,6 +995,16 @@ class LaunchOptions {
     return *this;
   }
 
+  /* Called, maybe more than once, when a CUDA device has all work of the call and the caller is
+   * about to wait for it: what other threads need meanwhile, such as a lock, can be released here.
+   * It must not throw. Borrowed. */
+  template <typename F>
+  LaunchOptions& before_wait(F& function) {
+    options_.waits_self = &function;
+    options_.waits = [](void* self) noexcept { (*static_cast<F*>(self))(); };
+    return *this;
+  }
+
   const kiln_launch_options* raw() const noexcept { return &options_; }
 
  private:
