@@ -39,6 +39,25 @@ class Parameter:
         return f"{self.name} : {shown}"
 
 
+def _named_around(fn):
+    """{name: object} of the local names that texts among a function's annotations contain, where
+    the function is decorated. Its closure has only those that its body uses."""
+    texts = [a for a in fn.__annotations__.values() if isinstance(a, str)]
+    frame = sys._getframe() if texts else None
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_locals is frame.f_globals:
+        return {}
+    found = {}
+    for text in texts:
+        try:
+            names = compile(text, "<annotation>", "eval").co_names
+        except (SyntaxError, ValueError):  # the caller rejects it
+            continue
+        found.update({name: frame.f_locals[name] for name in names if name in frame.f_locals})
+    return found
+
+
 class FunctionSource:
     """A Python function as the front end reads it.
 
@@ -65,6 +84,7 @@ class FunctionSource:
         self.changed = None  # the last result of names.changed_names
         self.is_own = is_own(self.file)  # a part of Kiln
         self._warn_of_other_text(code)
+        self._around = _named_around(fn)
         self._parameters = None
 
     def _warn_of_other_text(self, code):
@@ -112,7 +132,7 @@ class FunctionSource:
         not evaluate stays a text."""
         found = self.fn.__annotations__
         if any(isinstance(a, str) for a in found.values()):
-            scope = {n: c.cell_contents for n, c in self._cells()}
+            scope = {**self._around, **{n: c.cell_contents for n, c in self._cells()}}
             found = {k: self._meaning(a, scope) for k, a in found.items()}
         return found
 

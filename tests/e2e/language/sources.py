@@ -285,6 +285,55 @@ def misspelt():
 
 
 @case(differs="source of kernels")
+def future_annotations_of_local_types(show):
+    text = """from __future__ import annotations
+
+word = ti.i32
+
+def make():
+    pair = ti.types.vector(2, ti.f32)
+    word = ti.f32
+
+    @ti.func
+    def twice(p: pair) -> pair:
+        return p * 2
+
+    @ti.kernel
+    def k(p: pair, s: word) -> pair:
+        return twice(p) + s
+
+    pair = word = None
+    return k
+
+class Data:
+    Row = ti.types.vector(3, ti.i32)
+
+    @ti.func
+    def sum(row: Row) -> ti.i32:
+        return row.sum()
+
+@ti.kernel
+def whole(x: word) -> ti.i32:
+    return x
+
+def misspelt():
+    @ti.kernel
+    def k(p: par):
+        pass
+    k(1)
+"""
+    made = define(text)
+    total = made["Data"].sum
+
+    @ti.kernel
+    def of_class() -> ti.i32:
+        return total(ti.Vector([1, 2, 3]))
+
+    show(made["make"]()([1, 2], 0.5), made["whole"](3), of_class())
+    show.error(made["misspelt"])
+
+
+@case(differs="source of kernels")
 def file_edited_after_its_import(show):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "edited_module.py"
