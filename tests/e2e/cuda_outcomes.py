@@ -14,6 +14,7 @@ DIFFERS = {
     "promotion.values_on_signed_integers": "atan2 of libdevice differs in the last place",
     "random_numbers.types_without_random_numbers": "the sign of zero, under fast_math",
     "simt.fences_and_shared_arrays": "a shared array belongs to a block, so it is in a loop",
+    "simt.shared_arrays_of_any_shape": "a shared array belongs to a block, so it is in a loop",
     "simt.operations_without_a_gpu": "the device has them",
     "snodes/loops.stencils": "the sign of zero, under fast_math",
     "snodes/refusals.memory_that_ends": "the text names what limits a tree on CUDA",

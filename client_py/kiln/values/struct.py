@@ -46,6 +46,11 @@ class Struct(PythonStruct, metaclass=Public):
         object.__setattr__(self, "_methods", methods or {})
         object.__setattr__(self, "_entries", entries)
 
+    def __setstate__(self, state):
+        # Pickles of earlier builds have these names.
+        renamed = {"entries": "_entries", "methods": "_methods"}
+        self.__dict__.update({renamed.get(name, name): value for name, value in state.items()})
+
     def __getattribute__(self, name):
         if name in _HIDDEN_BY_MEMBERS:
             entries = object.__getattribute__(self, "_entries")

@@ -63,18 +63,21 @@ def shared_arrays_of_any_shape(show):
 def mistakes_with_shared_arrays(show):
     @ti.kernel
     def shape(n: ti.i32):
-        shared = ti.simt.block.SharedArray(n, ti.f32)
-        shared[0] = 1.0
+        for _ in range(1):
+            shared = ti.simt.block.SharedArray(n, ti.f32)
+            shared[0] = 1.0
 
     @ti.kernel
     def few():
-        shared = ti.simt.block.SharedArray((2, 2), ti.math.vec2)
-        shared[0] = 1.0
+        for _ in range(1):
+            shared = ti.simt.block.SharedArray((2, 2), ti.math.vec2)
+            shared[0] = 1.0
 
     @ti.kernel
     def beyond():
-        shared = ti.simt.block.SharedArray((2, 2, 2), ti.f32)
-        shared[0, 2, 0] = 1.0
+        for _ in range(1):
+            shared = ti.simt.block.SharedArray((2, 2, 2), ti.f32)
+            shared[0, 2, 0] = 1.0
 
     show.error(shape, 3)
     show.error(few)
