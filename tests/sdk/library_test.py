@@ -62,7 +62,7 @@ def test_imports_nothing_that_has_effects(package):
 
 
 def test_is_small(package):
-    assert os.path.getsize(library(package)) <= 720_000
+    assert os.path.getsize(library(package)) <= 700_000
 
 
 def test_both_forms_of_the_header_in_one_program(package, tmp_path):
