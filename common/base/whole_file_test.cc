@@ -1,9 +1,11 @@
 #include "common/base/whole_file.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -93,12 +95,38 @@ TEST_F(WholeFileTest, AFailureLeavesThePreviousFile) {
             nowhere.string() + ": No such file or directory");
 }
 
+// Takes root's right to write to every folder for its lifetime.
+class WithoutOverride {
+ public:
+  WithoutOverride() {
+    EXPECT_EQ(syscall(SYS_capget, &header_, rights_), 0);
+    before_ = rights_[0].effective;
+    Set(before_ & ~(1u << CAP_DAC_OVERRIDE));
+  }
+  ~WithoutOverride() { Set(before_); }
+
+ private:
+  void Set(uint32_t effective) {
+    rights_[0].effective = effective;
+    EXPECT_EQ(syscall(SYS_capset, &header_, rights_), 0);
+  }
+
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct rights_[2] = {};
+  uint32_t before_ = 0;
+};
+
 TEST_F(WholeFileTest, WithoutAPlaceForANewFileItIsWrittenInPlace) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write to every folder";
   ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
-  EXPECT_TRUE(WriteWholeFile(file_, "after").ok());
+  {
+    const WithoutOverride as_users_are;
+    const absl::Status written = WriteWholeFile(file_, "after");
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_FALSE(WriteWholeFile(folder_ / "new", "x").ok());
+  }
   ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
   EXPECT_EQ(Read(file_), "after");
+  EXPECT_EQ(Files(), 1u);
 }
 
 }  // namespace
