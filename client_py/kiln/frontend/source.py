@@ -39,6 +39,17 @@ class Parameter:
         return f"{self.name} : {shown}"
 
 
+def meaning_of(annotation, names, local_names):
+    """The object that an annotation names. Annotations are texts in quotes and under
+    `from __future__ import annotations`; a text that does not evaluate stays one."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, names, local_names)
+    except Exception:  # a wrong text may raise anything; the caller rejects it
+        return annotation
+
+
 def _named_around(fn):
     """{name: object} of the local names that texts among a function's annotations contain, where
     the function is decorated. Its closure has only those that its body uses."""
@@ -133,16 +144,9 @@ class FunctionSource:
         found = self.fn.__annotations__
         if any(isinstance(a, str) for a in found.values()):
             scope = {**self._around, **{n: c.cell_contents for n, c in self._cells()}}
-            found = {k: self._meaning(a, scope) for k, a in found.items()}
+            names = self.fn.__globals__
+            found = {k: meaning_of(a, names, scope) for k, a in found.items()}
         return found
-
-    def _meaning(self, annotation, scope):
-        if not isinstance(annotation, str):
-            return annotation
-        try:
-            return eval(annotation, self.fn.__globals__, scope)
-        except Exception:  # a wrong text may raise anything; the caller rejects it
-            return annotation
 
     @property
     def can_read_annotations(self):

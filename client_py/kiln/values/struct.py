@@ -4,6 +4,7 @@ import sys
 
 from .. import active, originals, provided
 from ..diagnostics import near, say
+from ..frontend.source import meaning_of
 from ..frontend.struct_value import PythonStruct, make
 from ..public import Public
 from ..types import MatrixType, StructType, VectorType
@@ -195,7 +196,7 @@ def dataclass(cls):
     """
     where = sys._getframe(1)
     fields = {
-        name: _meaning(annotation, where)
+        name: meaning_of(annotation, where.f_globals, where.f_locals)
         for name, annotation in getattr(cls, "__annotations__", {}).items()
     }
     methods = {}
@@ -208,17 +209,6 @@ def dataclass(cls):
     result = StructType(**fields, __struct_methods=methods)
     result.__name__ = cls.__name__
     return result
-
-
-def _meaning(annotation, frame):
-    """The object that an annotation names where `frame` runs. Annotations are texts in quotes and
-    under `from __future__ import annotations`; one that does not evaluate stays a text."""
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, frame.f_globals, frame.f_locals)
-    except Exception:  # a wrong text may raise anything; StructType rejects it
-        return annotation
 
 
 __all__ = ["Struct", "dataclass"]
