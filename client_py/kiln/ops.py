@@ -15,6 +15,21 @@ from .diagnostics import say
 from .frontend.expr import BINARY, COMPARE, OPS, Expr, Ref
 
 _max, _min, _python_round = max, min, round
+_BUILTIN_NUMBERS = (bool, int, float)
+
+
+def _of_both(pick, a, b):
+    """The larger or smaller number, of the type that a sum of both has. Beside a NaN, the other."""
+    result = b if a != a else a if b != b else pick(a, b)
+    types = {a.__class__, b.__class__}
+    if len(types) == 1 or not types.issubset(_BUILTIN_NUMBERS):
+        return result
+    return float(result) if float in types else int(result)
+
+
+def _rsqrt(x):
+    return 1 / _math.sqrt(x) if x > 0 else _math.inf if x == 0 else _math.nan
+
 
 # Op -> its function of Python numbers. For others it is the operator of Python, or the function of
 # the same name in Python's math.
@@ -26,21 +41,23 @@ _FOR_NUMBERS = {
     "floor": lambda x: float(_math.floor(x)),
     "logical_and": lambda a, b: a and b,
     "logical_or": lambda a, b: a or b,
-    # Beside a NaN, the other operand.
-    "max": lambda a, b: b if a != a else a if b != b else _max(a, b),
-    "min": lambda a, b: b if a != a else a if b != b else _min(a, b),
+    "max": lambda a, b: _of_both(_max, a, b),
+    "min": lambda a, b: _of_both(_min, a, b),
     "popcnt": lambda x: bin(x & 0xFFFFFFFF if x < 0 else x).count("1"),
     # As the reference in Python: rounded down, although kernels round towards zero.
     "raw_div": lambda a, b: a // b if isinstance(a, int) and isinstance(b, int) else a / b,
     "raw_mod": lambda a, b: a - b * int(float(a) / b),
     "round": lambda x: float(_python_round(x)),
-    "rsqrt": lambda x: 1 / _math.sqrt(x),
+    "rsqrt": _rsqrt,
 }
-# Op -> NumPy's function for the elements of matrices; others are computed element by element.
+# Op -> NumPy's function for matrices and arrays. Others are computed element by element.
 _FOR_MATRICES = {
     **{name: name for name in "ceil cos exp floor isinf isnan log round sin sqrt tan tanh".split()},
     "acos": "arccos",
     "asin": "arcsin",
+    "atan2": "arctan2",
+    "max": "fmax",
+    "min": "fmin",
 }
 # Op -> (what it is, its operands, an example, what that prints).
 _TEXTS = {
@@ -118,6 +135,42 @@ def _is_matrix(x):
     return hasattr(x, "_elementwise")
 
 
+def _is_array(x):
+    """Whether it is a list, a tuple or an array of NumPy, but no single number of NumPy."""
+    return x.__class__ in (list, tuple) or (hasattr(x, "__array_ufunc__") and x.ndim > 0)
+
+
+def elementwise(function, *operands):
+    """The NumPy array of function(element, …) of all elements; scalars are broadcast."""
+    import numpy
+
+    arrays = numpy.broadcast_arrays(*operands)
+    flat = [function(*items) for items in zip(*[a.ravel() for a in arrays])]
+    return numpy.array(flat).reshape(arrays[0].shape)
+
+
+def _of_arrays(spelling, python, *operands):
+    """What the op makes of lists, tuples and NumPy's arrays in Python scope: an array."""
+    import numpy
+
+    name = _FOR_MATRICES.get(spelling)
+    return getattr(numpy, name)(*operands) if name else elementwise(python, *operands)
+
+
+def _of_number(spelling, python, x):
+    """What the op makes of a number in Python scope. Python's math raises where kernels answer
+    infinity or NaN, and NumPy answers these, too."""
+    try:
+        return python(x)
+    except (ValueError, OverflowError):
+        if spelling not in _FOR_MATRICES:
+            raise
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        return float(_of_arrays(spelling, python, x))
+
+
 def _unary(spelling, python):
     op = OPS[spelling]
     numpy_name = _FOR_MATRICES.get(spelling)
@@ -126,24 +179,29 @@ def _unary(spelling, python):
         if isinstance(x, Expr):
             return x.ctx.unary(op, x)
         if _is_matrix(x):
-            return x._ufunc(numpy_name) if numpy_name else x._elementwise(python)
+            return x._ufunc(numpy_name, x) if numpy_name else x._elementwise(python)
         if x.__class__ in (list, tuple):
             ctx = active.context()
             if ctx is not None:
                 return ctx.unary(op, ctx.expr(x))
-        return python(x)
+        if _is_array(x):
+            return _of_arrays(spelling, python, x)
+        return _of_number(spelling, python, x)
 
     return function
 
 
 def _binary(spelling, python):
     op = OPS[spelling]
+    numpy_name = _FOR_MATRICES.get(spelling)
 
     def function(a, b):
         if isinstance(a, Expr):
             return a.ctx.binary(op, a, b)
         if isinstance(b, Expr):
             return b.ctx.binary(op, a, b)
+        if numpy_name and (_is_matrix(a) or _is_matrix(b)):
+            return (a if _is_matrix(a) else b)._ufunc(numpy_name, a, b)
         if _is_matrix(a):
             return a._elementwise(python, b)
         if _is_matrix(b):
@@ -152,6 +210,8 @@ def _binary(spelling, python):
             ctx = active.context()
             if ctx is not None:
                 return ctx.binary(op, ctx.expr(a), ctx.expr(b))
+        if _is_array(a) or _is_array(b):
+            return _of_arrays(spelling, python, a, b)
         return python(a, b)
 
     return function
@@ -299,8 +359,13 @@ def select(cond, x1, x2):
             if isinstance(cond, Expr) and cond.type.dtype is not None and cond.type.dtype.is_float:
                 raise say.truth_of_a_float(op="select", type=cond.type.name)
             return x.ctx.ternary(OPS["select"], cond, x1, x2)
-    if _is_matrix(cond):
-        return cond._select(x1, x2)
+    matrix = next((x for x in (cond, x1, x2) if _is_matrix(x)), None)
+    if matrix is not None:
+        return matrix._ufunc("where", cond, x1, x2)
+    if any(map(_is_array, (cond, x1, x2))):
+        import numpy
+
+        return numpy.where(cond, x1, x2)
     return x1 if cond else x2
 
 

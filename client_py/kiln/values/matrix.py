@@ -2,7 +2,9 @@
 tensor values. The first one that a program makes imports NumPy.
 """
 
-from .. import _native, active, originals, provided
+from collections.abc import Iterator
+
+from .. import _native, active, ops, originals, provided
 from .. import types as _types
 from ..diagnostics import say
 from ..frontend.expr import Convertible, Expr, TaichiOperations, add_operators, is_large
@@ -11,6 +13,8 @@ from . import matrix_ops
 from .matrix_ops import elements, is_tensor
 
 _numpy = None
+# What the calls of vector and matrix types take as several elements.
+_LISTS = (list, tuple, range, Iterator)
 
 
 def _np():
@@ -36,8 +40,12 @@ def kernel_matrix(ctx, arr, dt=None):
     return ctx.tensor(list(arr), dtype)
 
 
-def instantiate(matrix_type, args):
-    """Implements calls of vector and matrix types, as vec3(…) and mat2(…)."""
+def instantiate(matrix_type, args, shortens=False):
+    """Implements calls of vector and matrix types, as vec3(…) and mat2(…).
+
+    shortens: whether one longer vector may be given in Python scope, as vec2(v.xyz), of which the
+    first elements are taken.
+    """
     if not args:
         raise say.type_needs_an_argument(kind=type(matrix_type).__name__)
     ctx = active.context()
@@ -51,7 +59,7 @@ def instantiate(matrix_type, args):
             arg = ctx.value(arg)
         if is_tensor(arg):
             flat.extend(elements(arg))
-        elif isinstance(arg, (list, tuple, range)) or hasattr(arg, "tolist"):
+        elif isinstance(arg, _LISTS) or hasattr(arg, "tolist"):
             _flatten(arg, flat)
         else:
             flat.append(arg)
@@ -59,6 +67,8 @@ def instantiate(matrix_type, args):
     count = shape[0] * (shape[1] if len(shape) == 2 else 1)
     if len(flat) == 1:
         flat = flat * count
+    if shortens and ctx is None and len(args) == 1 and _is_longer_vector(args[0], shape):
+        flat = flat[:count]
     if len(flat) != count:
         what = "vector" if len(shape) == 1 else "matrix"
         raise say.incompatible_arguments_for_custom_type(
@@ -70,6 +80,11 @@ def instantiate(matrix_type, args):
     if len(shape) == 1:
         return Vector(flat, dtype)
     return Matrix([flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])], dtype)
+
+
+def _is_longer_vector(value, shape):
+    """Whether it is a vector of more elements than a vector of that shape has."""
+    return isinstance(value, Matrix) and value.ndim == len(shape) == 1 and value.n > shape[0]
 
 
 def _converted(ctx, value, matrix_type):
@@ -92,7 +107,7 @@ def _flatten(value, flat):
         flat.extend(elements(value))
     elif hasattr(value, "tolist"):
         flat.extend(_np().asarray(value).ravel())
-    elif isinstance(value, (list, tuple, range)):
+    elif isinstance(value, _LISTS):
         for v in value:
             _flatten(v, flat)
     else:
@@ -227,12 +242,12 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
             isinstance(indices, tuple) and any(isinstance(i, Expr) for i in indices)
         ):
             return self._to_kernel(active.context())[indices]
-        return self._entries[indices]
+        return self._entries[_subscript(indices)]
 
     def __setitem__(self, indices, item):
         if isinstance(item, Matrix):
             item = item.to_numpy()
-        self._entries[indices] = item
+        self._entries[_subscript(indices)] = item
 
     def __str__(self):
         return str(self._entries)
@@ -243,18 +258,14 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
 
     def _elementwise(self, function, *others):
         """Applies function(element, …) to all elements; scalars are broadcast."""
-        np = _np()
         others = [o._entries if isinstance(o, Matrix) else o for o in others]
-        arrays = np.broadcast_arrays(self._entries, *others)
-        flat = [function(*items) for items in zip(*[a.ravel() for a in arrays])]
-        return _wrap(np.array(flat).reshape(arrays[0].shape))
+        return _wrap(ops.elementwise(function, self._entries, *others))
 
-    def _ufunc(self, name):
-        """Applies NumPy's function `name` to all elements."""
-        return _wrap(getattr(_np(), name)(self._entries))
-
-    def _select(self, x1, x2):
-        return self._elementwise(lambda c, a, b: a if c else b, x1, x2)
+    @staticmethod
+    def _ufunc(name, *operands):
+        """Applies NumPy's function `name` to all elements; scalars are broadcast."""
+        arrays = [o._entries if isinstance(o, Matrix) else o for o in operands]
+        return _wrap(getattr(_np(), name)(*arrays))
 
     def _operand(self, other):
         """The operand for NumPy, or None if this class does not support `other`."""
@@ -365,6 +376,11 @@ class Matrix(Convertible, TaichiOperations, metaclass=_MatrixClass):
         return provided.make_matrix_ndarray(n, m, dtype, shape)
 
 
+def _subscript(indices):
+    """The subscript for NumPy: `m[[0, 1]]` is the element `m[0, 1]`, no pair of rows."""
+    return tuple(indices) if indices.__class__ is list else indices
+
+
 def _swizzle(name):
     """The indices of a swizzle of two to four letters, else None."""
     if not 2 <= len(name) <= 4:
@@ -462,7 +478,7 @@ class MatrixView(_native.ElementView, Matrix):
 
     def _set_items(self, index, item):
         array = self._entries
-        array[index] = item._entries if isinstance(item, Matrix) else item
+        array[_subscript(index)] = item._entries if isinstance(item, Matrix) else item
         self._assign(array)
 
     def get_shape(self):

@@ -343,3 +343,90 @@ def printing(show):
     print(ti.Vector([1, 2, 3]), ti.Vector([0.5, 1.0]), ti.Matrix([[1, 2], [3, 4]]))
     print(ti.math.vec3(1, 2, 3), ti.math.mat2(1, 2, 3, 4.5), ti.Vector([1e-8, 1e8]))
     print([ti.Vector([1, 2])], f"{ti.Vector([1, 2])}")
+
+
+@case()
+def functions_of_lists_and_arrays(show):
+    _table(
+        show,
+        {"v": ti.Vector([1.5, -2.5, 0.5]), "n": np.array([1.0, 4.0])},
+        "ti.sin([0, 1])",
+        "ti.sqrt(n)",
+        "ti.max(n, 2.5)",
+        "ti.min([1, 5], 3.5)",
+        "ti.atan2(n, 1)",
+        "ti.raw_div(np.arange(3), 2)",
+        "ti.rsqrt(n)",
+        "ti.select(n > 2, n, 0.5)",
+        "ti.select([True, False, True], v, 1)",
+        "ti.select(np.arange(2), 1, 2)",
+    )
+
+
+@case()
+def types_of_what_functions_answer(show):
+    v = ti.Vector([1.5, -2.5, 3.5])
+    a = ti.Vector([1, 2, 3])
+    _table(
+        show,
+        {"v": v, "a": a, "w": ti.math.vec2(1, 2)},
+        "ti.min(-3, v)",
+        "ti.max(a, v)",
+        "ti.max(2, w)",
+        "ti.select(True, a, v)",
+        "ti.select(0, a, 2)",
+        "ti.select(a > 1, a, 0.5)",
+        "ti.atan2(w, 1)",
+    )
+    show(str(ti.min(2, 2.5)), str(ti.max(1, 2.5)), str(ti.min(True, 1)))
+
+
+@case()
+def numbers_outside_of_a_functions_domain(show):
+    with np.errstate(all="ignore"):
+        for name in "sqrt log asin acos rsqrt".split():
+            show(name, np.isnan(getattr(ti, name)(-2.0)))
+        show(*map(float, (ti.log(0.0), ti.rsqrt(0.0), ti.exp(1000.0), ti.exp(-1000.0))))
+        show([np.isnan(f(float("inf"))) for f in (ti.sin, ti.cos, ti.tan)])
+        show(float(ti.floor(float("inf"))), float(ti.ceil(-float("inf"))))
+        show(np.isnan(ti.round(float("nan"))))
+        show(ti.sqrt(ti.Vector([4.0, -1.0])), ti.log(ti.Vector([1.0, 0.0])))
+
+
+@case()
+def lists_as_subscripts(show):
+    a = ti.Vector([1, 2, 3])
+    m = ti.Matrix([[1, 2], [3, 4]])
+    x = ti.Matrix.field(2, 2, ti.i32, ())
+    x[None] = m
+    show(a[[1]], m[[0, 1]], int(x[None][[1, 0]]), m[[0, 1], :])
+    a[[0]] = 7
+    m[[0, 1]] = 9
+    x[None][[1, 0]] = 8
+    show(a, m, x[None])
+
+
+@case()
+def vectors_from_iterators(show):
+    vec3, mat2 = ti.math.vec3, ti.math.mat2
+    show(vec3(x for x in range(3)), vec3(map(float, "1 2 3".split())), mat2(iter([1, 2, 3, 4])))
+    show(ti.math.ivec2(reversed([1, 2])))
+
+
+@case()
+def shorter_vectors_from_longer_ones(show):
+    vec2, vec3 = ti.math.vec2, ti.math.vec3
+    show(vec2(vec3(1, 2, 3)), vec3(ti.Vector([1, 2, 3, 4])), ti.math.ivec2(vec3(1.5, 2.5, 3)))
+
+
+@case(differs="more elements than a vector or matrix has")
+def surplus_elements(show):
+    vec2, mat2 = ti.math.vec2, ti.math.mat2
+    for make in (
+        lambda: vec2(1, 2, 3),
+        lambda: vec2([1, 2, 3]),
+        lambda: vec2(vec2(1, 2), 3),
+        lambda: mat2(1, 2, 3, 4, 5),
+        lambda: mat2(ti.Vector([1, 2, 3, 4, 5])),
+    ):
+        show.error(make)
