@@ -71,7 +71,6 @@ def _offer(module, names):
         _NAMES[name] = module
 
 
-_offer("compat.absent", "Mesh MeshInstance mesh_patch_idx")
 _offer("values.decompose", "eig polar_decompose solve svd sym_eig")
 _offer("errors", "TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError")
 _offer("errors", "TaichiRuntimeTypeError TaichiSyntaxError TaichiTypeError")
@@ -84,6 +83,7 @@ _offer("values.argpack", "ArgPack")
 _offer("kernel", "data_oriented")
 _offer("values.matrix", "Matrix Vector")
 _offer("compat.misc", "DeviceCapability extension")
+_offer("data.mesh", "Mesh MeshInstance")
 _offer("data.texture", "Texture")
 _offer("types.texture_format", "Format")
 _offer("data.ndarray", "MatrixNdarray Ndarray ScalarNdarray VectorNdarray from_dlpack ndarray")
@@ -104,6 +104,7 @@ _offer("data.snode", "FieldsBuilder SNode axes i ij ijk ijkl ijl ik ikl il j jk 
 _offer("data.snode", "deactivate_all_snodes")
 _offer("frontend.snode_ops", "activate append deactivate get_addr is_active length rescale_index")
 _offer("frontend.snode_ops", "no_activate")
+_offer("frontend.mesh", "mesh_patch_idx")
 _offer(
     "static", "assume_in_range block_local cache_read_only grouped loop_config mesh_local ndrange"
 )
@@ -177,6 +178,7 @@ provided.register(
         "make_struct_ndarray": "data.ndarray",
         "make_vector_field": "data.making",
         "make_vector_ndarray": "data.ndarray",
+        "mesh_for": "frontend.mesh",
         "start_profiler": "profiler.kernel_profiler",
     },
 )

@@ -766,54 +766,84 @@ class MatrixNdarray(Ndarray):
         dtype: the type of the NumPy array's elements, as np.float64; by default the ndarray's.
         """
 class Mesh:
-    """Not supported yet: `ti.Mesh`."""
-    def __init__(self, *args: Any, **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
+    """Makes meshes of triangles or tetrahedra. Programs load them by the package
+    `meshtaichi_patcher`, which divides meshes into patches and calls this class.
+
+        both = [0, 1]
+        verts = {"order": 0, "num": 2, "max_num_per_patch": 2}
+        verts |= {"owned_offsets": [0, 2], "total_offsets": [0, 2]}
+        verts |= {"l2g_mapping": both, "l2r_mapping": both, "g2r_mapping": both}
+        data = {"num_patches": 1, "elements": [verts], "relations": [], "attrs": {}}
+        print(ti.Mesh.generate_meta(data).num_patches)  # prints: 1
+    """
+
     @staticmethod
-    def generate_meta(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Mesh.generate_meta`."""
+    def generate_meta(data: Any) -> Any:
+        """Checks metadata and makes the tables that kernels use.
+
+        data: a dictionary as the patcher makes it: "num_patches", "elements", "relations" and
+        "attrs". Raises ValueError for entries that are missing or contradict others.
+        """
     @staticmethod
-    def load_meta(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.Mesh.load_meta`."""
+    def load_meta(filename: Any) -> Any:
+        """Reads metadata from a file.
+
+        filename: a file of JSON with what `generate_meta` takes. Raises ValueError for others.
+        """
 class MeshInstance:
-    """Not supported yet: `ti.MeshInstance`."""
-    def __init__(self, *args: Any, **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __setattr__(self, name: str, value: Any) -> None: ...
-    @staticmethod
-    def add_mesh_attribute(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.add_mesh_attribute`."""
-    @staticmethod
-    def get_position_as_numpy(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.get_position_as_numpy`."""
-    @staticmethod
-    def get_relation_access(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.get_relation_access`."""
-    @staticmethod
-    def get_relation_size(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.get_relation_size`."""
-    @staticmethod
-    def set_index_mapping(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_index_mapping`."""
-    @staticmethod
-    def set_num_patches(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_num_patches`."""
-    @staticmethod
-    def set_owned_offset(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_owned_offset`."""
-    @staticmethod
-    def set_patch_max_element_num(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_patch_max_element_num`."""
-    @staticmethod
-    def set_relation_dynamic(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_relation_dynamic`."""
-    @staticmethod
-    def set_relation_fixed(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_relation_fixed`."""
-    @staticmethod
-    def set_total_offset(*_args: Any, **_options: Any) -> Any:
-        """Not supported yet: `ti.MeshInstance.set_total_offset`."""
+    """A mesh: its elements are `verts`, `edges`, `faces` and `cells`. `mesh.verts.place` gives the
+    vertices attributes. In kernels, `for v in mesh.verts` runs over all of them in parallel; `v.x`
+    is an attribute of a vertex, `v.id` its number, and `v.faces` are the faces around it, which
+    have a `size`, subscripts and loops of their own.
+
+        @ti.kernel
+        def areas():
+            for f in mesh.faces:
+                a, b, c = f.verts[0].x, f.verts[1].x, f.verts[2].x
+                f.area = (b - a).cross(c - a).norm() / 2
+    """
+
+    def add_mesh_attribute(self, element_type: Any, snode: Any, reorder_type: Any) -> Any:
+        """Does nothing: `mesh.verts.place` gives elements attributes.
+
+        element_type, snode, reorder_type: accepted without effect.
+        """
+    cells: Any
+    edges: Any
+    faces: Any
+    fields: Any
+    def get_position_as_numpy(self) -> Any:
+        """The positions of the vertices that the file of the mesh has: a NumPy array of three
+        columns. Raises TaichiSyntaxError if it has none.
+        """
+    def get_relation_access(self, from_index: Any, to_element_type: Any, neighbor_idx_ptr: Any) -> Any:
+        """Within a kernel, an element around another one.
+
+        from_index: the element. to_element_type: the kind. neighbor_idx_ptr: its place among
+        those around.
+        """
+    def get_relation_size(self, from_index: Any, to_element_type: Any) -> Any:
+        """Within a kernel, the number of elements of a kind around an element.
+
+        from_index: the element. to_element_type: the kind.
+        """
+    patcher: Any
+    relation_set: Any
+    def set_index_mapping(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_num_patches(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_owned_offset(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_patch_max_element_num(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_relation_dynamic(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_relation_fixed(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    def set_total_offset(self, *_arguments: Any) -> Any:
+        """Raises TaichiRuntimeError: metadata make the tables of a mesh."""
+    verts: Any
 class Ndarray:
     """An array in C order. Compiled code does not depend on its shape. Made by `ti.ndarray`.
 
@@ -1854,8 +1884,15 @@ def max(*args: Any) -> Any:
         print(ti.max(ti.Vector([1, 5]), 3))  # prints: [3 5]
     """
 mesh_local = cache_read_only
-def mesh_patch_idx(*_args: Any, **_options: Any) -> Any:
-    """Not supported yet: `ti.mesh_patch_idx`."""
+def mesh_patch_idx() -> Any:
+    """The number of the patch that owns the element of the loop over a mesh. Kernels call it in
+    such a loop; it raises TaichiRuntimeError elsewhere.
+
+        @ti.kernel
+        def count():
+            for v in mesh.verts:
+                owned[ti.mesh_patch_idx()] += 1
+    """
 metal: Any
 def min(*args: Any) -> Any:
     """The smallest of its arguments, element by element.

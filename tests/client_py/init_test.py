@@ -145,8 +145,6 @@ def test_public_names(ti):
     assert "errors" not in names and "cfg" not in names
     with pytest.raises(AttributeError, match="no attribute 'fild'"):
         ti.fild
-    with pytest.raises(ti.TaichiRuntimeError, match="ti.Mesh is not supported by Kiln yet"):
-        ti.Mesh()
 
 
 def test_importing_needs_no_numpy(run_python):

@@ -136,9 +136,6 @@ def test_dir_lists_members_for_completion(ti):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda ti: ti.Mesh(),
-        lambda ti: ti.MeshInstance(),
-        lambda ti: ti.mesh_patch_idx(),
         lambda ti: ti.lang.expr.make_expr_group(),
         lambda ti: importlib.import_module("kiln._kernels").fill_field(None, 0),
         lambda ti: ti.profiler.kernel_profiler.get_default_kernel_profiler(),

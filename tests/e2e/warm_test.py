@@ -112,6 +112,53 @@ def test_a_change_is_noticed(run, cold, case):
     assert run(first)[0] == want_first, "and back"
 
 
+MESH = """
+import sys
+sys.path.append(E2E)
+from mesh_patches import grid, metadata
+data = metadata(grid(SIZE), num_patches=3, relations=RELATIONS)
+mesh = ti.Mesh._create_instance(ti.Mesh.generate_meta(data))
+mesh.verts.place({"x": TYPE, "y": ti.f64}, reorder=ORDER)
+@ti.kernel
+def k(name: ti.template()):
+    for v in mesh.verts:
+        for u in getattr(v, name):
+            v.x += u.id / 3
+            v.y += v.id + ti.mesh_patch_idx()
+        mesh.verts.x[0] += 1
+k(NAME)
+print(mesh.verts.x, mesh.verts.y)
+"""
+
+
+def _mesh(**changed):
+    values = {"SIZE": 3, "RELATIONS": ["VV", "VE"], "TYPE": "ti.f32", "ORDER": False}
+    values.update(NAME="verts", E2E=str(ROOT / "tests" / "e2e"))
+    text = HEAD + MESH
+    for name, value in {**values, **changed}.items():
+        text = re.sub(rf"\b{name}\b", value if name == "TYPE" else repr(value), text)
+    return text
+
+
+@pytest.mark.parametrize(
+    "changed, transformed",
+    [
+        ({"SIZE": 4}, 0),
+        ({"RELATIONS": ["VE", "VV", "FV"]}, 1),
+        ({"ORDER": True}, 1),
+        ({"TYPE": "ti.f64"}, 1),
+        ({"NAME": "edges"}, 1),
+    ],
+)
+def test_a_changed_mesh_is_noticed(run, cold, changed, transformed):
+    first, second = _mesh(), _mesh(**changed)
+    want = cold(first)[0]
+    assert run(first)[0] == want
+    assert run(first) == (want, 0)
+    assert run(second) == (cold(second)[0], transformed)
+    assert run(first)[0] == want
+
+
 BASE = """
 x = ti.field(ti.f32, shape=(4, 8), name='x')
 N = 3

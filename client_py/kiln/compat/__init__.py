@@ -49,7 +49,7 @@ _VIEWS = {
     "lang.kernel_impl": ("kernel", "func"),
     "lang.matrix": ("values.matrix", "types", "data.field"),
     "lang.matrix_ops": ("values.matrix_ops", "values.decompose"),
-    "lang.mesh": (),
+    "lang.mesh": ("data.mesh", "frontend.mesh"),
     "lang.misc": ("runtime", "static", "data.snode", "compat.misc"),
     "lang.ops": ("ops",),
     "lang.runtime_ops": ("runtime",),

@@ -24,6 +24,9 @@ class AnyArray:
 class AnyField(snode.Placeable):
     """Base class of fields of numbers, matrices and structs."""
 
+    # The field of each element's place in memory, if that is not its index (data/mesh.py).
+    _order = None
+
 
 class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     """A field: elements that kernels and Python read and write by index. Made by `ti.field`.
@@ -407,6 +410,9 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
+        if self._order is not other._order:
+            self.from_numpy(other.to_numpy())
+            return
         note_change(self, "copy_from")
         if not self._copy_field(other):
             import numpy as np

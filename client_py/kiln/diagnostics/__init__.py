@@ -24,6 +24,7 @@ AREAS = (
     "fields",
     "gradients",
     "graphs",
+    "meshes",
     "modules",
     "program",
     "simt",

@@ -103,6 +103,7 @@ class BuildContext:
             0  # branches around this position selected by a Python value, not `ti.static`
         )
         self.loop_config = {}  # of the next loop
+        self.mesh_patch = None  # in a loop over a mesh: the field of patches, and the index in it
         self._default_int = config.default_ip
         self._default_float = config.default_fp
         self._type_ids = {}

@@ -281,7 +281,7 @@ def attribute_value(t, node):
     if kind is Expr or kind is Ref:
         return t.ctx.value(attribute(base, node.attr))
     value = python_attribute(t, base, node.attr)
-    return t.loaded(value) if kind is StructRef else value
+    return t.loaded(value) if kind is StructRef or value.__class__ is Ref else value
 
 
 def attribute_reference(t, node):

@@ -55,7 +55,9 @@ def for_(t, node):
         elif isinstance(value, Grouped):
             _struct_for(t, node, value.field, True)
         elif isinstance(value, range):
-            _loop(t, node, [value.start, value.stop], _bind_scalars)
+            range_loop(t, node, [value.start, value.stop], _bind_scalars)
+        elif hasattr(value.__class__, "_emit_loop"):  # of a mesh
+            value._emit_loop(t, node)
         else:
             _struct_for(t, node, value, False)
 
@@ -151,16 +153,16 @@ def _range_for(t, node):
         t.fail(node.iter, say.range_should_have_or_arguments_found(got=len(args)))
     if node.target.__class__ is not _ast.Name:
         t.fail(node.target, say.range_loop_has_one_loop_variable())
-    _check_loop_variables(t, node)
+    check_loop_variables(t, node)
     bounds = [t.visit(a) for a in args]
     if len(bounds) == 1:
         bounds.insert(0, 0)
-    _loop(t, node, bounds, _bind_scalars)
+    range_loop(t, node, bounds, _bind_scalars)
 
 
 def _ndrange_for(t, node, ndrange_value, is_grouped):
     targets = _targets(node)
-    _check_loop_variables(t, node)
+    check_loop_variables(t, node)
     dimensions = len(ndrange_value.bounds)
     if is_grouped and len(targets) != 1:
         t.fail(node.target, say.group_for_should_have_loop_target(count=len(targets)))
@@ -168,9 +170,9 @@ def _ndrange_for(t, node, ndrange_value, is_grouped):
         t.fail(node.target, say.ndrange_for_loop_with_number_loop())
     bounds = [b for pair in ndrange_value.bounds for b in pair]
     if bounds:
-        _loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
+        range_loop(t, node, bounds, _bind_vector if is_grouped else _bind_scalars)
     else:  # no ranges: one iteration, without indices
-        _loop(t, node, [0, 1], lambda t, targets, _: _bind_vector(t, targets, []))
+        range_loop(t, node, [0, 1], lambda t, targets, _: _bind_vector(t, targets, []))
 
 
 def _struct_for(t, node, field, is_grouped):
@@ -181,7 +183,7 @@ def _struct_for(t, node, field, is_grouped):
         advice = _loop_advice(field)
         t.fail(node.iter, say.cannot_loop_over_object_taichi_scope(kind=kind, advice=advice))
     targets = _targets(node)
-    _check_loop_variables(t, node)
+    check_loop_variables(t, node)
     ndim = field.ndim if is_array else len(field.shape) if is_snode else field.num_axes
     if is_grouped:
         if len(targets) != 1:
@@ -235,12 +237,23 @@ def _dense_cells(ctx, looped):
     return bounds
 
 
-def _loop(t, node, bounds, bind):
+def range_loop(t, node, bounds, bind):
+    """Makes a loop over the ranges whose bounds are given in pairs. bind(t, names, indices): names
+    what an iteration has."""
     t.at(node)
     nodes = [_bound(t, b, node) for b in bounds]
     config = _take_config(t)
     loop = t.builder.begin_range_for(nodes, **config)
     _body(t, node, loop, len(bounds) // 2, bind, config, False)
+
+
+def cell_loop(t, node, field, bind):
+    """Makes a loop over the indices of a dense field of one axis, outside of all others. `bind` is
+    as in `range_loop`."""
+    t.at(node)
+    config = _take_config(t)
+    loop = t.builder.begin_struct_for(t.ctx.param_of(field), **config)
+    _body(t, node, loop, 1, bind, config, True)
 
 
 def _bound(t, value, node):
@@ -310,7 +323,7 @@ def _bind_vector(t, targets, indices):
     t.declare(targets[0], Expr(ctx, node, indices))
 
 
-def _check_loop_variables(t, node):
+def check_loop_variables(t, node):
     for name in _targets(node):
         if name in t.names:
             t.fail(node.target, say.variable_already_declared_outer_scope_and(name=name))

@@ -69,6 +69,8 @@ def _field_element(ctx, field, index):
         raise say.field_with_dim_accessed_with_indices(ndim=ndim, got=len(nodes))
     if isinstance(field, StructField):
         return StructRef(ctx, field, nodes)
+    if not is_array and field._order is not None:
+        nodes = [ctx.builder.load(ctx.builder.global_(ctx.param_of(field._order), nodes))]
     param = ctx.param_of(field)
     if not is_array and field._parts:
         return Ref(ctx, _joined_element(ctx, field, nodes), Ref.GLOBAL)

@@ -145,6 +145,9 @@ class Describer:
         """Describes Kiln's own objects that are not in the table by their attributes."""
         kind = value.__class__
         if hasattr(kind, "_described"):
+            known = self._meet(value) if hasattr(kind, "_is_numbered") else None
+            if known is not None:
+                return known
             parts = value._described()
             return (kind.__qualname__, *[self(part) for part in parts])
         raise Refused(f"a {kind.__qualname__}")

@@ -61,6 +61,8 @@ def attribute(base, ident):
         return base.__dict__.get(ident, MISSING) if ident != "default_up" else base.default_up
     if isinstance(base, AnyField):
         return _of_struct_field(base, ident)
+    if hasattr(kind, "_recorded") and kind.__module__.startswith(f"{PACKAGE}."):
+        return base._recorded(ident)
     if not is_plain(kind):
         raise Refused(f"an object of type {kind.__qualname__}")
     return _of_object(base, kind, ident)

@@ -1,0 +1,810 @@
+"""Meshes: attributes of elements, relations between them, and loops over both. Taichi raises for
+each loop over the elements around another one, because of a mistake in its own call."""
+
+import copy
+import json
+import os
+import tempfile
+
+import numpy as np
+from harness import case, ti
+from mesh_patches import ALL_OF_TETRAHEDRA, ALL_OF_TRIANGLES, grid, metadata, tetrahedra
+
+GROUPS = {"V": "verts", "E": "edges", "F": "faces", "C": "cells"}
+
+
+def mesh_of(*arguments, **options):
+    return ti.Mesh._create_instance(ti.Mesh.generate_meta(metadata(*arguments, **options)))
+
+
+def triangles(reorder=False, needs_grad=False):
+    """A mesh of 16 vertices and 18 triangles in three patches."""
+    mesh = mesh_of(grid(4), num_patches=3)
+    mesh.verts.place(
+        {"x": ti.f32, "p": ti.types.vector(3, ti.f32), "n": ti.i32}, reorder, needs_grad
+    )
+    mesh.verts.p.from_numpy(mesh.get_position_as_numpy())
+    mesh.verts.n.from_numpy(np.arange(16, dtype=np.int32))
+    return mesh
+
+
+def hashes(mesh, relations, show):
+    """Shows for each relation the sizes and elements around each element, as one number."""
+
+    @ti.kernel
+    def hash_all(group: ti.template(), name: ti.template()):
+        for a in group:
+            around = getattr(a, name)
+            found = around.size
+            for j in range(around.size):
+                found = found * 31 % 65521 + around[j].id
+            a.found = found
+
+    for letter in {r[0]: None for r in relations}:
+        getattr(mesh, GROUPS[letter]).place({"found": ti.i32})
+    for start, end in relations:
+        group = getattr(mesh, GROUPS[start])
+        hash_all(group, GROUPS[end])
+        show(start + end, group.found.to_numpy())
+
+
+@case()
+def relations_of_triangles(show):
+    hashes(mesh_of(grid(4), num_patches=3), ALL_OF_TRIANGLES, show)
+
+
+@case()
+def relations_of_tetrahedra(show):
+    known = [r for r in ALL_OF_TETRAHEDRA if r not in ("EE", "FF", "CC")]
+    mesh = mesh_of(tetrahedra(3), num_patches=4, relations=known)
+    hashes(mesh, known, show)
+
+
+@case()
+def relations_of_elements_to_their_kind(show):
+    mesh = mesh_of(tetrahedra(2), num_patches=2, relations=["EE", "FF", "CC", "VV"])
+    hashes(mesh, ["EE", "FF", "CC", "VV"], show)
+
+
+@case()
+def sizes(show):
+    mesh = mesh_of(grid(4), num_patches=2)
+    mesh.faces.place({"n": ti.i32})
+
+    @ti.kernel
+    def k():
+        for f in mesh.faces:
+            f.n = f.verts.size * 100 + f.edges.size * 10 + f.faces.size
+
+    k()
+    show(mesh.faces.n.to_numpy(), len(mesh.verts), len(mesh.edges), len(mesh.faces))
+
+
+@case()
+def ids_are_signed(show):
+    mesh = triangles()
+
+    @ti.kernel
+    def k() -> ti.i32:
+        found = 0
+        for v in mesh.verts:
+            found += (v.id - 20) // 3 + v.verts.size - 10 + v.verts[0].id - 100
+        return found
+
+    show(k())
+
+
+def attributes(show, reorder, layout):
+    mesh = mesh_of(grid(4), num_patches=3)
+    mesh.faces.place(
+        {"a": ti.f64, "m": ti.types.matrix(2, 2, ti.i32), "b": ti.u8}, reorder, layout=layout
+    )
+    faces = mesh.faces
+
+    @ti.kernel
+    def k():
+        for f in faces:
+            f.a = f.id * 0.5
+            f.m = ti.Matrix([[f.id, 1], [2, 3]])
+            f.m[1, 0] += f.id
+            f.b = f.id + 250
+
+    k()
+    show(faces.keys, faces.a.to_numpy(), faces.m.to_numpy(), faces.b.to_numpy())
+    show(faces.a[3], faces.a.shape, faces.m.n, faces.m.m)
+    if not reorder:
+        show(faces.m[5])
+
+
+@case()
+def attributes_in_order(show):
+    attributes(show, False, ti.Layout.SOA)
+    attributes(show, False, ti.Layout.AOS)
+
+
+@case()
+def reordered_attributes(show):
+    attributes(show, True, ti.Layout.SOA)
+    attributes(show, True, ti.Layout.AOS)
+
+
+def in_python(show, reorder):
+    mesh = triangles(reorder)
+    verts = mesh.verts
+    verts.n[3] = 77
+    verts.p[2] = [7, 8, 9]
+    verts.p[4][1] = 5.5
+    show(verts.n.to_numpy(), verts.p.to_numpy()[:5], verts.n[3], verts.p[2])
+    verts.x.fill(2.5)
+    show(verts.x.to_numpy())
+    verts.x.from_numpy(np.arange(16, dtype=np.float32))
+    other = ti.field(ti.f32, 16)
+    other.copy_from(verts.x)
+    show(other.to_numpy())
+    other[0] = 50.0
+    verts.x.copy_from(other)
+    show(verts.x.to_numpy(), str(verts.n))
+
+
+@case()
+def elements_in_python(show):
+    in_python(show, False)
+
+
+@case()
+def reordered_elements_in_python(show):
+    in_python(show, True)
+
+
+def as_fields(show, reorder):
+    mesh = triangles(reorder)
+    verts = mesh.verts
+
+    @ti.kernel
+    def by_number():
+        for i in range(16):
+            verts.x[i] += i * 2
+            verts.p[i] = ti.Vector([i, 2.0, 3.0])
+            verts.p[i][1] = i
+
+    @ti.kernel
+    def by_loop(x: ti.template(), n: ti.template()):
+        for i in x:
+            x[i] += n[i] * 10
+
+    @ti.kernel
+    def by_element():
+        for v in verts:
+            v.x += verts.n[15 - v.id] * 1000
+
+    for k in (by_number, by_element):
+        k()
+        show(verts.x.to_numpy())
+    by_loop(verts.x, verts.n)
+    show(verts.x.to_numpy(), verts.p.to_numpy())
+
+
+@case()
+def attributes_as_fields(show):
+    as_fields(show, False)
+
+
+@case()
+def reordered_attributes_as_fields(show):
+    as_fields(show, True)
+
+
+@case()
+def components_of_reordered_attributes(show):
+    mesh = triangles(True)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.p.x += 100.0
+            v.p.xy += v.id
+            v.p[2] = v.n
+
+    k()
+    show(mesh.verts.p.to_numpy())
+
+
+@case()
+def elements_around_that_are_written(show):
+    mesh = triangles(True)
+    mesh.faces.place({"area": ti.f32})
+
+    @ti.kernel
+    def k():
+        for f in mesh.faces:
+            a, b, c = f.verts[0], f.verts[1], f.verts[2]
+            f.area = ti.floor((b.p - a.p).cross(c.p - a.p).norm() * 4)
+            for i in ti.static(range(3)):
+                f.verts[i].x += f.area
+                ti.atomic_max(f.verts[i].n, f.id)
+
+    k()
+    show(mesh.faces.area.to_numpy(), mesh.verts.x.to_numpy(), mesh.verts.n.to_numpy())
+
+
+@case()
+def named_elements_and_relations(show):
+    mesh = triangles()
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            around = v.verts
+            first = around[0]
+            last = around[around.size - 1]
+            w = last
+            v.x = first.id * 100 + w.n
+
+    k()
+    show(mesh.verts.x.to_numpy())
+
+
+@ti.func
+def weight(v):
+    return v.n * 10 + v.verts.size
+
+
+@ti.func
+def add(v: ti.template(), value):
+    v.x += value
+
+
+@case()
+def elements_given_to_functions(show):
+    mesh = triangles(True)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            add(v, weight(v))
+            add(v.verts[0], 10000)
+
+    k()
+    show(mesh.verts.x.to_numpy())
+
+
+@case()
+def meshes_as_templates(show):
+    @ti.kernel
+    def number(mesh: ti.template()):
+        for v in mesh.verts:
+            v.x += v.id
+
+    @ti.kernel
+    def double(group: ti.template()):
+        for v in group:
+            v.x *= 2
+
+    one, other = triangles(), mesh_of(tetrahedra(2), relations=["VV"])
+    other.verts.place({"x": ti.i32}, reorder=True)
+    for mesh in (one, other):
+        number(mesh)
+        double(mesh.verts)
+        show(mesh.verts.x.to_numpy())
+
+
+@ti.data_oriented
+class Cloth:
+    def __init__(self):
+        self.mesh = triangles()
+
+    @ti.func
+    def moved(self, v):
+        return v.x + v.id
+
+    @ti.kernel
+    def move(self):
+        for v in self.mesh.verts:
+            v.x = self.moved(v) * 2
+
+
+@case()
+def meshes_of_objects(show):
+    cloth = Cloth()
+    cloth.move()
+    cloth.move()
+    show(cloth.mesh.verts.x.to_numpy())
+
+
+@case(differs="meshes")
+def several_loops(show):
+    mesh = triangles()
+    count = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def k(limit: ti.i32) -> ti.i32:
+        for v in mesh.verts:
+            if v.id > limit:
+                continue
+            v.x = v.verts.size
+            count[None] += 1
+        for e in mesh.edges:
+            count[None] += e.verts[1].id - e.verts[0].id
+        for i in range(3):
+            count[None] += i
+        return count[None]
+
+    show(k(5), mesh.verts.x.to_numpy())
+
+
+@case()
+def patches(show):
+    mesh = triangles()
+    owned = ti.field(ti.i32, (3, 3))
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            owned[0, ti.mesh_patch_idx()] += ti.min(v.verts.size, 1)
+        for e in mesh.edges:
+            owned[1, ti.mesh_patch_idx()] += ti.min(e.verts[0].id, 0) + 1
+        for f in mesh.faces:
+            owned[2, ti.mesh_patch_idx()] += ti.min(f.verts[0].id, 0) + 1
+
+    k()
+    show(owned.to_numpy())
+
+
+@case()
+def hints(show):
+    mesh = triangles(True)
+
+    @ti.kernel
+    def k():
+        ti.mesh_local(mesh.verts.p, mesh.verts.x)
+        for v in mesh.verts:
+            v.x = v.verts[0].p[0]
+
+    k()
+    show(mesh.verts.x.to_numpy())
+
+
+@case()
+def meshes_without_attributes(show):
+    mesh = mesh_of(grid(3))
+
+    @ti.kernel
+    def k() -> ti.i32:
+        found = 0
+        for v in mesh.verts:
+            found += v.id
+        return found
+
+    show(k(), mesh.verts.keys)
+
+
+@case()
+def positions(show):
+    data = metadata(grid(3))
+    mesh = ti.Mesh._create_instance(ti.Mesh.generate_meta(data))
+    show(mesh.get_position_as_numpy())
+
+
+@case()
+def metadata_from_files(show):
+    def plain(value):
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "grid.json")
+        with open(path, "w") as file:
+            json.dump(metadata(grid(3), num_patches=2), file, default=plain)
+        mesh = ti.Mesh._create_instance(ti.Mesh.load_meta(path))
+    hashes(mesh, ["VF", "EE"], show)
+
+
+@case()
+def declared_before_the_mesh(show):
+    builder = ti.lang.mesh._TriMesh()
+    builder.verts.place({"x": ti.f32, "y": ti.i32})
+    builder.verts.AOS = True
+    builder.faces.place({"z": ti.f32}, reorder=True)
+    mesh = builder.build(ti.Mesh.generate_meta(metadata(grid(3), num_patches=2)))
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.x = v.id
+            v.y = v.verts.size
+        for f in mesh.faces:
+            f.z = f.id
+
+    k()
+    show(mesh.verts.x.to_numpy(), mesh.verts.y.to_numpy(), mesh.faces.z.to_numpy())
+
+
+# ---- beyond Taichi
+
+
+@case(differs="meshes")
+def loops_over_elements_around(show):
+    mesh = triangles(True)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            if v.id != 3:
+                for u in v.verts:
+                    if u.id == 4:
+                        continue
+                    if u.id == 9:
+                        break
+                    v.x += 1
+                    for f in u.faces:
+                        for w in f.verts:
+                            v.n += w.id
+
+    k()
+    show(mesh.verts.x.to_numpy(), mesh.verts.n.to_numpy())
+
+
+@case(differs="meshes")
+def relations_of_elements_in_other_patches(show):
+    mesh = triangles()
+    alone = mesh_of(grid(4))
+    alone.verts.place({"n": ti.i32})
+
+    @ti.kernel
+    def k(mesh: ti.template()):
+        for v in mesh.verts:
+            v.n = 0
+            for i in range(v.verts.size):
+                u = v.verts[i]
+                for j in range(u.verts.size):
+                    w = u.verts[j]
+                    for m in range(w.faces.size):
+                        v.n += w.faces[m].id * (j + 1)
+
+    k(mesh)
+    k(alone)
+    show(mesh.verts.n.to_numpy(), bool((mesh.verts.n.to_numpy() == alone.verts.n.to_numpy()).all()))
+
+
+@case(differs="meshes")
+def elements_of_reordered_matrices(show):
+    mesh = mesh_of(grid(4), num_patches=3)
+    mesh.faces.place({"m": ti.types.matrix(2, 2, ti.i32)}, reorder=True)
+
+    @ti.kernel
+    def k():
+        for f in mesh.faces:
+            f.m = ti.Matrix([[f.id, 1], [2, 3]])
+
+    k()
+    mesh.faces.m[5][1, 1] = 9
+    show(mesh.faces.m[5])
+
+
+@case(differs="meshes")
+def sizes_by_methods(show):
+    mesh = triangles()
+    kinds = ti.lang.mesh.MeshElementType
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.n = mesh.get_relation_size(v, kinds.Face) * 100
+            v.n += mesh.get_relation_access(v, kinds.Vertex, 0).id
+
+    k()
+    show(mesh.verts.n.to_numpy())
+
+
+@case(differs="meshes")
+def gradients(show):
+    for reorder in (False, True):
+        mesh = triangles(reorder, needs_grad=False)
+        mesh.edges.place({"rest": ti.f32})
+        verts = mesh.verts
+        verts.place({"q": ti.types.vector(3, ti.f32), "e": ti.f32}, reorder, needs_grad=True)
+        verts.q.from_numpy(mesh.get_position_as_numpy())
+        loss = ti.field(ti.f32, (), needs_grad=True)
+
+        @ti.kernel
+        def energy():
+            for e in mesh.edges:
+                d = e.verts[0].q - e.verts[1].q
+                loss[None] += d.dot(d) * (e.id % 3)
+            for v in verts:
+                for u in v.verts:
+                    v.e += u.q.x * v.id
+
+        @ti.kernel
+        def total():
+            for v in verts:
+                loss[None] += v.e * 2
+
+        with ti.ad.Tape(loss):
+            energy()
+            total()
+        show(loss[None], verts.q.grad.to_numpy(), verts.q.grad[5])
+
+
+@case(differs="meshes")
+def serial_loops_follow_the_owners(show):
+    mesh = triangles()
+    order = ti.field(ti.i32, 16)
+    count = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def k():
+        ti.loop_config(serialize=True)
+        for v in mesh.verts:
+            order[ti.atomic_add(count[None], 1)] = v.id
+
+    k()
+    show(order.to_numpy())
+
+
+# ---- mistakes
+
+
+def in_kernel(body):
+    """A function that runs `body(v)` in a loop over vertices."""
+    mesh = triangles()
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            body(v)
+
+    return k
+
+
+@case(differs="mistakes with meshes")
+def relations_that_are_missing(show):
+    mesh = mesh_of(grid(3), relations=["VV"])
+
+    @ti.kernel
+    def k() -> ti.i32:
+        found = 0
+        for f in mesh.faces:
+            found += f.verts[0].id
+        return found
+
+    @ti.kernel
+    def cells():
+        for c in mesh.cells:
+            pass
+
+    @ti.func
+    def cells_of(v):
+        return v.cells.size
+
+    show.error(k)
+    show.error(cells)
+    show.error(in_kernel(cells_of))
+    show.error(mesh.cells.place, {"x": ti.f32})
+
+
+@case(differs="mistakes with meshes")
+def places_that_are_not_there(show):
+    mesh = triangles()
+
+    @ti.kernel
+    def fourth():
+        for f in mesh.faces:
+            f.verts[3].x = 1
+
+    @ti.kernel
+    def fraction():
+        for v in mesh.verts:
+            v.verts[0.5].x = 1
+
+    @ti.kernel
+    def two():
+        for v in mesh.verts:
+            v.verts[0, 1].x = 1
+
+    for k in (fourth, fraction, two):
+        show.error(k)
+
+
+@case(differs="mistakes with meshes", debug=True)
+def places_in_debug_mode(show):
+    mesh = triangles()
+
+    @ti.kernel
+    def k(i: ti.i32):
+        for v in mesh.verts:
+            if v.id == 0:
+                v.x = v.verts[i].id
+
+    show.error(k, 5)
+    k(1)
+    show(mesh.verts.x[0])
+    show.error(k, -1)
+
+
+@case(differs="mistakes with meshes")
+def elements_are_no_values(show):
+    mesh = triangles()
+    f = ti.field(ti.f32, 16)
+
+    @ti.kernel
+    def index():
+        for v in mesh.verts:
+            f[v] = 1
+
+    @ti.kernel
+    def equal():
+        for v in mesh.verts:
+            if v == v.verts[0]:
+                v.x = 1
+
+    @ti.kernel
+    def around():
+        for v in mesh.verts:
+            v.x = v.verts == v.faces
+
+    @ti.kernel
+    def true():
+        for v in mesh.verts:
+            if v:
+                v.x = 1
+
+    @ti.kernel
+    def printed():
+        for v in mesh.verts:
+            print(v)
+
+    @ti.kernel
+    def again():
+        for v in mesh.verts:
+            u = v.verts[0]
+            u = v.verts[1]
+            v.x = u.id
+
+    @ti.kernel
+    def number():
+        for v in mesh.verts:
+            v.id = 3
+
+    @ti.kernel
+    def unknown():
+        for v in mesh.verts:
+            v.y = 3
+
+    for k in (index, equal, around, true, printed, again, number, unknown):
+        show.error(k)
+    show.error(lambda: mesh.verts.y)
+    show.error(lambda: list(mesh.verts))
+
+
+@case(differs="mistakes with meshes")
+def loops_of_other_forms(show):
+    mesh = triangles()
+
+    @ti.kernel
+    def pair():
+        for a, b in mesh.verts:
+            pass
+
+    @ti.kernel
+    def pair_around():
+        for v in mesh.verts:
+            for a, b in v.verts:
+                pass
+
+    @ti.kernel
+    def nested():
+        for i in range(2):
+            for v in mesh.verts:
+                v.x += 1
+
+    @ti.kernel
+    def left():
+        for v in mesh.verts:
+            break
+
+    @ti.kernel
+    def outside() -> ti.i32:
+        for v in mesh.verts:
+            v.x = 1
+        return ti.mesh_patch_idx()
+
+    for k in (pair, pair_around, nested, left, outside):
+        show.error(k)
+
+
+@case(differs="mistakes with meshes")
+def attributes_that_cannot_be_placed(show):
+    mesh = triangles()
+    S = ti.types.struct(a=ti.f32)
+    for members in ({"verts": ti.f32}, {"x": ti.f32}, {"keys": ti.f32}, {"s": S}, {"id": ti.i32}):
+        show.error(mesh.verts.place, members)
+
+
+@case(differs="mistakes with meshes")
+def metadata_that_are_wrong(show):
+    def changed(change):
+        data = copy.deepcopy(metadata(grid(3), num_patches=2))
+        change(data)
+        return data
+
+    def drop(*path):
+        def change(data):
+            for key in path[:-1]:
+                data = data[key]
+            del data[path[-1]]
+
+        return change
+
+    def put(value, *path):
+        def change(data):
+            for key in path[:-1]:
+                data = data[key]
+            data[path[-1]] = value
+
+        return change
+
+    for change in (
+        drop("relations"),
+        drop("elements", 0, "g2r_mapping"),
+        drop("elements", 1),
+        drop("relations", 0, "offset"),
+        put(5, "elements", 0, "order"),
+        put(8, "elements", 0, "num"),
+        put(99, "elements", 0, "l2g_mapping", 0),
+        put(0, "elements", 0, "g2r_mapping", 1),
+        put(5, "elements", 0, "l2r_mapping", 0),
+        put([0, 1], "elements", 0, "owned_offsets"),
+        put("many", "elements", 0, "g2r_mapping"),
+        put(99, "relations", 0, "value", 0),
+        put(2, "relations", 0, "value", 0),
+        put([0, 1], "relations", 0, "offset"),
+    ):
+        show.error(ti.Mesh.generate_meta, changed(change))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write("o grid\n")
+        file.flush()
+        show.error(load, file.name)
+
+
+def load(name):
+    """Hides the name of the file."""
+    try:
+        ti.Mesh.load_meta(name)
+    except ValueError as error:
+        raise type(error)(str(error).replace(name, "FILE")) from None
+
+
+@case(differs="mistakes with meshes")
+def meshes_of_other_forms(show):
+    data = metadata(grid(3))
+    del data["attrs"]["x"]
+    mesh = ti.Mesh._create_instance(ti.Mesh.generate_meta(data))
+    show.error(mesh.get_position_as_numpy)
+    show.error(mesh.set_num_patches, 3)
+    mesh = mesh_of(grid(4), num_patches=3)
+    mesh.verts.place({"n": ti.i32}, reorder=True)
+    show.error(mesh.verts.n.__dlpack__)
+    show.error(lambda: mesh.verts.n.__cuda_array_interface__)
+    show.error(lambda: mesh.verts.n[16])
+    show.error(lambda: mesh.verts.n["a"])
+
+    @ti.kernel
+    def annotated(mesh: ti.Mesh):
+        pass
+
+    show.error(annotated, mesh)
+
+
+@case(differs="mistakes with meshes")
+def meshes_of_an_earlier_init(show):
+    data = metadata(grid(3))
+    mesh = ti.Mesh._create_instance(ti.Mesh.generate_meta(data))
+    mesh.verts.place({"x": ti.f32})
+    ti.init(arch=ti.cpu)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.x = 1
+
+    show.error(k)
