@@ -57,15 +57,17 @@ class ElementTables:
 
 
 class RelationTables:
-    """The elements around each element: those of element i are value[offset[i] : offset[i + 1]].
-    Where each has as many, `degree` says so, and there is no `offset`."""
+    """The elements around each element, in the order of owners: those of the element at place i are
+    entries offset[i] to offset[i + 1] of `value`, which has their numbers, and of `place`. Where
+    all have as many (`degree`), there is no `offset`. Rows in this order are near each other in
+    memory when a loop needs them."""
 
-    IN_KERNELS = ("value", "offset")
+    IN_KERNELS = ("value", "place", "offset")
 
-    def __init__(self, value, offset, degree):
+    def __init__(self, value, place, offset):
         self.value = value
+        self.place = place
         self.offset = offset
-        self.degree = degree
 
 
 def degree(start, end):
@@ -88,8 +90,8 @@ def checked_relation(start, end, arrays, patcher):
     if count is not None and not np.array_equal(offset, np.arange(start.num + 1) * count):
         raise say.mesh_relation_is_wrong(relation=name)
     if found is None and start is end:
-        _check_symmetric(start.num, value, offset, name)
-    return RelationTables(value, None if count is not None else offset, count)
+        _check_symmetric(start, value, offset, name)
+    return RelationTables(value, end.g2r[value], None if count is not None else offset)
 
 
 def _whole(start, end, patcher):
@@ -98,7 +100,16 @@ def _whole(start, end, patcher):
         return None
     found = patcher.get_relation(start.order, end.order)
     value, offset = (np.asarray(array).astype(np.int64) for array in (found.value, found.offset))
-    return (value, offset) if len(offset) == start.num + 1 else None
+    if len(offset) != start.num + 1:
+        return None
+    rows, offset = _rows(offset[start.r2g], np.diff(offset)[start.r2g])
+    return value[rows], offset
+
+
+def _rows(begins, counts):
+    """(indices, offsets) of the rows that begin at `begins` and are so long."""
+    offset = np.concatenate(([0], np.cumsum(counts)))
+    return np.arange(offset[-1]) + np.repeat(begins - offset[:-1], counts), offset
 
 
 def _from_patches(start, end, arrays, count, name):
@@ -111,26 +122,21 @@ def _from_patches(start, end, arrays, count, name):
     else:
         _, patch_offset, offset = arrays
         at = np.arange(start.num) + start.patch
-        if len(patch_offset) != len(start.owned) - 1 or (start.num and at[-1] + 1 >= len(offset)):
+        if len(patch_offset) != len(start.owned) - 1 or at[-1] + 1 >= len(offset):
             raise say.mesh_relation_is_wrong(relation=name)
         begins = patch_offset[start.patch] + offset[at]
         counts = offset[at + 1] - offset[at]
-    ends = begins + counts
-    if start.num and (counts.min() < 0 or begins.min() < 0 or ends.max() > len(arrays[0])):
+    if counts.min() < 0 or begins.min() < 0 or (begins + counts).max() > len(arrays[0]):
         raise say.mesh_relation_is_wrong(relation=name)
-    # From the order of owners to that of the elements' numbers.
-    begins, counts, patch = (array[start.g2r] for array in (begins, counts, start.patch))
-    offset = np.concatenate(([0], np.cumsum(counts)))
-    shift = np.repeat(begins - offset[:-1], counts)
-    local = arrays[0][np.arange(offset[-1]) + shift]
-    patch = np.repeat(patch, counts)
+    rows, offset = _rows(begins, counts)
+    local, patch = arrays[0][rows], np.repeat(start.patch, counts)
     if np.any(local < 0) or np.any(local >= np.diff(end.total)[patch]):
         raise say.mesh_relation_leaves_patch(relation=name)
     return end.l2g[end.total[patch] + local], offset
 
 
-def _check_symmetric(num, value, offset, name):
+def _check_symmetric(kind, value, offset, name):
     """Raises unless each element is around those that are around it."""
-    start = np.repeat(np.arange(num), np.diff(offset))
-    if not np.array_equal(np.sort(start * num + value), np.sort(value * num + start)):
+    start = np.repeat(kind.r2g, np.diff(offset))
+    if not np.array_equal(np.sort(start * kind.num + value), np.sort(value * kind.num + start)):
         raise say.mesh_relation_leaves_patch(relation=name)

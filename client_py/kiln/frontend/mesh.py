@@ -23,7 +23,7 @@ class _NoValue:
 
 class MeshElementFieldProxy(_NoValue):
     """An element of the kind `group`. `at` is its number, and `place` its place in the order of
-    owners, which only reordered attributes need."""
+    owners. The compiler removes the read of one that nothing uses."""
 
     __slots__ = ("_at", "_ctx", "_group", "_place")
 
@@ -54,7 +54,7 @@ class MeshElementFieldProxy(_NoValue):
 class MeshRelationAccessProxy(_NoValue):
     """The elements of a kind around an element. `size` is their number."""
 
-    __slots__ = ("_begin", "_ctx", "_degree", "_group", "_name", "_value", "size")
+    __slots__ = ("_begin", "_ctx", "_degree", "_group", "_name", "_tables", "size")
 
     def __init__(self, element, order):
         ctx, group = element._ctx, element._group
@@ -68,14 +68,14 @@ class MeshRelationAccessProxy(_NoValue):
             names = {"start": group._name, "end": GROUPS[order], "relation": letters}
             raise say.mesh_without_relation(**names)
         self._name = f"{group._name}.{GROUPS[order]}"
-        self._value = tables["value"]
+        self._tables = tables
         self._degree = degree(start, order)
         if self._degree is not None:
-            self._begin = element._at * self._degree
+            self._begin = element._place * self._degree
             self.size = Expr(ctx, ctx.const_i32(self._degree))
         else:
-            self._begin = _read(ctx, tables["offset"], element._at)
-            self.size = _read(ctx, tables["offset"], element._at + 1) - self._begin
+            self._begin = _read(ctx, tables["offset"], element._place)
+            self.size = _read(ctx, tables["offset"], element._place + 1) - self._begin
 
     def __getitem__(self, index):
         ctx = self._ctx
@@ -100,12 +100,9 @@ class MeshRelationAccessProxy(_NoValue):
         builder.assert_(fits.node, nodes, [*texts, (after, 0, "")])
 
     def _at(self, index):
-        ctx = self._ctx
-        at = _read(ctx, self._value, self._begin + index)
-        group = self._group
-        is_reordered = any(group._is_reordered.values())
-        place = _read(ctx, group._tables["g2r"], at) if is_reordered else None
-        return MeshElementFieldProxy(ctx, group, at, place)
+        ctx, entry = self._ctx, self._begin + index
+        at, place = (_read(ctx, self._tables[name], entry) for name in ("value", "place"))
+        return MeshElementFieldProxy(ctx, self._group, at, place)
 
     def _emit_loop(self, t, node):
         """Makes the loop `for … in` these elements."""
