@@ -76,6 +76,8 @@ class Module:
             return
         if not isinstance(field, Field):
             raise say.export_of_no_field(name=name, kind=type(field).__name__)
+        if field._order is not None:
+            raise say.export_of_reordered_attribute(name=name, title=field._title())
         self._check_free(name, self._fields)
         field._materialize()
         self._fields[name] = field
@@ -245,6 +247,9 @@ class Module:
         session = runtime.session()
         writer = _native.ModuleWriter(name)
         kernels = {**self._kernels, **self._access_kernels()}
+        for key, one in kernels.items():
+            if any(getattr(field, "_is_of_mesh", False) for field in one.bound):
+                raise say.export_of_mesh(name=key)
         for fields in (self._fields.values(), *[one.bound for one in kernels.values()]):
             for field in fields:
                 _add_trees(writer, field)

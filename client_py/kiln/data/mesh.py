@@ -126,6 +126,7 @@ def _positions(numbers):
 def _constant(numbers, name):
     """A field that kernels only read."""
     made = field(i32, shape=max(len(numbers), 1), name=f"{name} of the mesh")
+    made._is_of_mesh = True  # modules would have zeros in it
     if len(numbers):
         made.from_numpy(numbers)
     return made

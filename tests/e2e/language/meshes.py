@@ -796,6 +796,23 @@ def meshes_of_other_forms(show):
 
 
 @case(differs="mistakes with meshes")
+def meshes_in_modules(show):
+    mesh = mesh_of(grid(4), num_patches=3)
+    mesh.verts.place({"x": ti.f32}, reorder=True)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.x = v.id
+
+    module = ti.aot.Module()
+    show.error(module.add_field, "x", mesh.verts.x)
+    module.add_kernel(k)
+    with tempfile.TemporaryDirectory() as folder:
+        show.error(module.save, folder)
+
+
+@case(differs="mistakes with meshes")
 def meshes_of_an_earlier_init(show):
     data = metadata(grid(3))
     mesh = ti.Mesh._create_instance(ti.Mesh.generate_meta(data))
