@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from mesh_patches import _around, _kinds, grid, metadata  # noqa: E402
+from mesh_patches import elements_around, kinds_of, grid, metadata, tetrahedra  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +35,10 @@ class Patcher:
     """What the object that makes metadata offers."""
 
     def __init__(self, mesh):
-        self.kinds = _kinds(*mesh)
+        self.kinds = kinds_of(*mesh)
 
     def get_relation(self, start, end):
-        return Relation(_around(self.kinds, start, end))
+        return Relation(elements_around(self.kinds, start, end))
 
 
 def neighbours(mesh, name):
@@ -71,14 +71,14 @@ def test_relations_are_those_of_the_whole_mesh():
         mesh_of(data)
     data["patcher"] = Patcher(grid(4))
     mesh = mesh_of(data)
-    assert neighbours(mesh, "edges") == _around(data["patcher"].kinds, 1, 1)
+    assert neighbours(mesh, "edges") == elements_around(data["patcher"].kinds, 1, 1)
     assert mesh.patcher is data["patcher"]
 
 
 def test_a_patcher_of_another_mesh_is_not_asked():
     data = metadata(grid(4), num_patches=3, relations=["VV"])
     data["patcher"] = Patcher(grid(3))
-    assert neighbours(mesh_of(data), "verts") == _around(_kinds(*grid(4)), 0, 0)
+    assert neighbours(mesh_of(data), "verts") == elements_around(kinds_of(*grid(4)), 0, 0)
 
 
 def test_meshes_share_the_tables_of_metadata():
@@ -107,7 +107,7 @@ def test_gradients_of_reordered_attributes():
     with ti.ad.Tape(loss):
         energy()
     expected = np.arange(16, dtype=np.float32)
-    for n, (a, b) in enumerate(_kinds(*grid(4))[1]):
+    for n, (a, b) in enumerate(kinds_of(*grid(4))[1]):
         expected[a] += 2 * n * (a - b)
         expected[b] -= 2 * n * (a - b)
     assert x.grad.to_numpy().tolist() == expected.tolist()
@@ -134,6 +134,84 @@ def test_fields_that_are_copied():
         assert field.to_numpy().tolist() == numbers.tolist()
     # What memory has is in the order of owners, which is another one.
     assert mesh.verts.get_member_field("x").to_numpy().tolist() != numbers.tolist()
+
+
+def test_copies_have_gradients():
+    mesh = mesh_of(metadata(grid(4), num_patches=3, relations=["VV"]))
+    mesh.verts.place({"x": ti.f32, "y": ti.f32}, reorder=True, needs_grad=True)
+    plain = ti.field(ti.f32, 16, needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+    mesh.verts.x.from_numpy(np.arange(16, dtype=np.float32))
+
+    @ti.kernel
+    def total():
+        for v in mesh.verts:
+            loss[None] += v.y * v.id
+
+    with ti.ad.Tape(loss):
+        plain.copy_from(mesh.verts.x)
+        mesh.verts.y.copy_from(plain)
+        total()
+    assert loss[None] == sum(i * i for i in range(16))
+    assert mesh.verts.x.grad.to_numpy().tolist() == list(range(16))
+    vectors = ti.Vector.field(2, ti.f32, 16)
+    with pytest.raises(ValueError):
+        mesh.verts.x.copy_from(vectors)
+    with pytest.raises(ValueError):
+        vectors.copy_from(mesh.verts.x)
+
+
+def test_relations_of_relations_agree_with_a_model():
+    random = np.random.default_rng(3)
+    for points, tops in (grid(6), tetrahedra(3)) * 2:
+        # Numbers without an order, as those of scanned surfaces.
+        moved = random.permutation(len(points))
+        points = [points[i] for i in np.argsort(moved)]
+        tops = [tuple(int(moved[v]) for v in tops[i]) for i in random.permutation(len(tops))]
+        kinds = kinds_of(points, tops)
+        relations = [a + b for a in "VEFC"[: len(kinds)] for b in "VEFC"[: len(kinds)]]
+        mesh = mesh_of(metadata((points, tops), int(random.integers(1, 7)), relations))
+        for order, name in enumerate(NAMES[: len(kinds)]):
+            group, reorder = getattr(mesh, name), bool(random.integers(2))
+            group.place({"a": ti.i32}, reorder)
+            group.place({"b": ti.i32}, not reorder)
+            group.a.from_numpy(random.integers(0, 1000, len(kinds[order])).astype(np.int32))
+        for start, middle in np.ndindex(len(kinds), len(kinds)):
+            check_sums(mesh, kinds, start, middle, int(random.integers(len(kinds))))
+
+
+NAMES = ("verts", "edges", "faces", "cells")
+
+
+def check_sums(mesh, kinds, start, middle, end):
+    """Sums over the elements around those around each, in a kernel and in Python."""
+    first, second, third = (NAMES[order] for order in (start, middle, end))
+
+    @ti.kernel
+    def sums():
+        for x in getattr(mesh, first):
+            x.b = 0
+            for y in getattr(x, second):
+                around = getattr(y, third)
+                j = 0
+                for z in around:
+                    j += 1
+                    x.b += z.a * j + y.a * (y.id + 1)
+                if around.size > 0:
+                    x.b += around[around.size - 1].a * 7
+
+    sums()
+    of_end, of_middle = (getattr(mesh, n).a.to_numpy().tolist() for n in (third, second))
+    after = elements_around(kinds, middle, end)
+    expected = []
+    for around in elements_around(kinds, start, middle):
+        expected.append(0)
+        for y in around:
+            for j, z in enumerate(after[y], 1):
+                expected[-1] += of_end[z] * j + of_middle[y] * (y + 1)
+            if after[y]:
+                expected[-1] += of_end[after[y][-1]] * 7
+    assert getattr(mesh, first).b.to_numpy().tolist() == expected
 
 
 def test_windows_show_reordered_attributes_by_number():

@@ -35,9 +35,9 @@ def metadata(mesh, num_patches=1, relations=ALL_OF_TRIANGLES):
     """The metadata of a mesh with so many patches. Each lists all elements that its relations
     need."""
     points, tops = mesh
-    kinds = _kinds(points, tops)
+    kinds = kinds_of(points, tops)
     ends = [(LETTERS.index(a), LETTERS.index(b)) for a, b in relations]
-    around = {pair: _around(kinds, *pair) for pair in {*ends, *_of_tops(kinds)}}
+    around = {pair: elements_around(kinds, *pair) for pair in {*ends, *_of_tops(kinds)}}
     owned = _owned(kinds, around, num_patches)
     total = [_listed(owned, around, ends, patch) for patch in range(num_patches)]
     return {
@@ -48,7 +48,7 @@ def metadata(mesh, num_patches=1, relations=ALL_OF_TRIANGLES):
     }
 
 
-def _kinds(points, tops):
+def kinds_of(points, tops):
     """The elements of each order, as tuples of their vertices."""
     kinds = [[(v,) for v in range(len(points))]]
     for size in range(2, len(tops[0])):
@@ -62,7 +62,7 @@ def _of_tops(kinds):
     return [(top, order) for order in range(top)]
 
 
-def _around(kinds, start, end):
+def elements_around(kinds, start, end):
     """For each element of a kind, the numbers of those of another one around it."""
     number = {tuple(sorted(e)): n for n, e in enumerate(kinds[end])}
     if start > end:
@@ -70,13 +70,13 @@ def _around(kinds, start, end):
         return [[number[tuple(sorted(part))] for part in of] for of in parts]
     if start < end:
         found = [[] for _ in kinds[start]]
-        for n, of in enumerate(_around(kinds, end, start)):
+        for n, of in enumerate(elements_around(kinds, end, start)):
             for one in of:
                 found[one].append(n)
         return found
     # Vertices are around each other if they share an edge; others, if they share a part.
     through = 1 if start == 0 else start - 1
-    there, back = _around(kinds, start, through), _around(kinds, through, start)
+    there, back = elements_around(kinds, start, through), elements_around(kinds, through, start)
     found = [dict.fromkeys(b for a in of for b in back[a]) for of in there]
     return [[b for b in of if b != n] for n, of in enumerate(found)]
 

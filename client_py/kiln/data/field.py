@@ -410,11 +410,13 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             raise say.cannot_copy_from_non_field_object()
         if self.shape != other.shape:
             raise say.field_and_source_shapes_differ(shape=self.shape, got=other.shape)
-        if self._order is not other._order:
-            self.from_numpy(other.to_numpy())
-            return
         note_change(self, "copy_from")
-        if not self._copy_field(other):
+        if self._order is not other._order:
+            import numpy as np
+
+            elements = other._all(None).reshape(self.shape + self.element_shape)
+            self._copy_from(np.ascontiguousarray(elements, self.dtype.numpy_name))
+        elif not self._copy_field(other):
             import numpy as np
 
             read = np.empty(other.shape + other.element_shape, other.dtype.numpy_name)
