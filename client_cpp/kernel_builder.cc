@@ -367,7 +367,42 @@ absl::StatusOr<NodeNumber> KernelBuilder::Unary(proto::Op op, NodeNumber x) {
 }
 
 absl::StatusOr<NodeNumber> KernelBuilder::Binary(proto::Op op, NodeNumber a, NodeNumber b) {
+  if (op == proto::OP_POW) {
+    RETURN_IF_ERROR(CheckValue(a));
+    RETURN_IF_ERROR(CheckValue(b));
+    if (const Scalar wide = TypeOfPower(a, b); wide != proto::SCALAR_NONE) {
+      return WidePower(a, b, wide);
+    }
+  }
   return Operation(proto::BINARY, op, {a, b});
+}
+
+Scalar KernelBuilder::TypeOfPower(NodeNumber base, NodeNumber exponent) const {
+  const auto scalar_of = [&](NodeNumber x) {
+    const Scalar s = types_[TypeOf(x)].scalar;
+    return s == proto::U1 ? defaults_.int_type : s;
+  };
+  const Scalar to = scalar_of(base), from = scalar_of(exponent);
+  if (!IsInt(to) || !IsInt(from) || from == to || ScalarBits(from) < ScalarBits(to)) {
+    return proto::SCALAR_NONE;
+  }
+  if (node(exponent).kind() == proto::CONST) {
+    const uint64_t bits = As<ConstNode>(exponent).bits();
+    const int64_t value = SignedOf(bits, from);
+    const bool fits = SignedOf(WrapInt(bits, to), to) == value;
+    if (fits && (value >= 0 || IsSignedInt(from) == IsSignedInt(to))) return proto::SCALAR_NONE;
+  }
+  return from;
+}
+
+absl::StatusOr<NodeNumber> KernelBuilder::WidePower(NodeNumber base, NodeNumber exponent,
+                                                    Scalar wide) {
+  // The check comes before the first cast: a refused op leaves no nodes behind.
+  ASSIGN_OR_RETURN(const OpTyping typing,
+                   TypeOp(proto::OP_POW, {TypeOf(base), TypeOf(exponent)}, defaults_, &types_));
+  ASSIGN_OR_RETURN(const NodeNumber power,
+                   Operation(proto::BINARY, proto::OP_POW, {CastScalars(base, wide), exponent}));
+  return CastUnchecked(power, typing.result);
 }
 
 absl::StatusOr<NodeNumber> KernelBuilder::Ternary(proto::Op op, NodeNumber c, NodeNumber a,

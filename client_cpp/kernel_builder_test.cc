@@ -106,6 +106,22 @@ TEST_F(Builder, ExampleOfTheHeader) {
             "9 load 5; 10 binary 8 9; 11 store 5 10");
 }
 
+TEST_F(Builder, PowersAreComputedInTheTypeOfAWiderExponent) {
+  const NodeNumber byte = Variable(proto::U8), word = Variable(proto::I32);
+  const NodeNumber wide = *b_.Binary(proto::OP_POW, byte, word);
+  EXPECT_EQ(TypeName(wide), "u8");
+  EXPECT_EQ(TypeName(NodeNumber(wide.number() - 1)), "i32") << "the power itself";
+  const NodeNumber narrow = *b_.Binary(proto::OP_POW, word, byte);
+  const NodeNumber literal = *b_.Binary(proto::OP_POW, byte, I32(3));
+  EXPECT_FALSE(b_.Binary(proto::OP_POW, byte, NodeNumber(999)).ok());
+  const auto unit = Finish();
+  const auto& nodes = unit.kernel().body().nodes();
+  const auto at = [&](NodeNumber id) { return nodes[static_cast<int>(id.number())]; };
+  ASSERT_EQ(at(wide).kind(), proto::CAST_TO) << "back to the base's type";
+  EXPECT_EQ(at(narrow).kind(), proto::BINARY);
+  EXPECT_EQ(at(literal).kind(), proto::BINARY) << "u8 has that exponent";
+}
+
 TEST_F(Builder, OperandsAreCastAndConstantsFolded) {
   const NodeNumber f = Variable(proto::F32);
   const NodeNumber sum = *b_.Binary(proto::OP_ADD, f, I32(-2));

@@ -120,7 +120,8 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
     }
     case proto::RESULT_POWER: {
       const Scalar common = promote(arithmetic);
-      // For integers the exponent's width does not matter: the result has the base's type.
+      // Integers: the result has the base's type. The builder widens the base where the exponent
+      // needs that.
       const Scalar type = IsFloat(common) ? common : arithmetic(operands[0]);
       return all(type, type);
     }

@@ -353,6 +353,17 @@ def powers_of_integers(show):
 
 
 @case()
+def powers_with_exponents_of_wider_types(show):
+    """The exponent keeps its value, although the result has the base's type."""
+    for e in (ti.i64, ti.u64):
+        _values(show, ti.i32, e, [(4, 2**40), (0, 2**32), (-1, 2**40 + 1), (3, 5)], ["**"])
+    _values(show, ti.i32, ti.u32, [(3, 2**31 + 5), (-3, 2**32 - 1), (2, 3)], ["**"])
+    _values(show, ti.u8, ti.i32, [(3, 200), (3, 256), (5, 257), (7, 2)], ["**"])
+    for t in (ti.i8, ti.i16):
+        _values(show, t, ti.i32, [(3, 130), (3, 200), (-3, 65536), (-3, 3)], ["**"])
+
+
+@case()
 def powers_of_floats(show):
     for t in FLOATS:
         pairs = [

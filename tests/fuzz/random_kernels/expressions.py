@@ -186,6 +186,8 @@ class Expressions:
                     f"ti.bit_shr({self.atom('int')}, {self.atom('int')} & 7)",
                     f"({self.atom('int')} ** {self.random.randrange(4)})",
                     f"({self.atom('int')} ** ({self.atom('int')} & 3))",
+                    # Exponents that the base's type may not have.
+                    f"({self.atom('int')} ** ti.{self.int_type()}({self.atom('int')} & 1023))",
                     f"ti.raw_div({inner()}, {self.divisor()})",
                     f"ti.raw_mod({inner()}, {self.divisor()})",
                 ]

@@ -328,7 +328,7 @@ class Arithmetic:
     def power(self, a, b):
         a, b = self.lift(a), self.lift(b)
         if b.type in INTS:
-            if b.value < 0 or b.value > 64:
+            if b.value < 0 or (b.value > 64 and a.type not in INTS):
                 raise Undecided("a power with such an exponent")
             if a.type in INTS:  # the exponent's type does not matter
                 power = pow(a.value, b.value, 2 ** INTS[a.type])
