@@ -19,6 +19,7 @@
 #include "common/base/child_stderr.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/home/regular_file.h"
 #include "common/wire/error_detail.h"
 
 namespace kiln {
@@ -60,11 +61,7 @@ bool MachineIsBusy() {
 // The daemon's process if it was stopped (SIGSTOP, a debugger); 0 otherwise. The recorded number
 // may belong to another machine or to a later process, so the process's name is checked.
 pid_t StoppedDaemon(const Home& home) {
-  int pid = 0;
-  if (std::FILE* file = std::fopen(home.PidPath().c_str(), "re"); file != nullptr) {
-    if (std::fscanf(file, "%d", &pid) != 1) pid = 0;
-    std::fclose(file);
-  }
+  const int pid = NumberInFile(home.PidPath());
   if (pid <= 0) return 0;
   std::FILE* file = std::fopen(absl::StrCat("/proc/", pid, "/stat").c_str(), "re");
   if (file == nullptr) return 0;
@@ -304,12 +301,11 @@ absl::Status DaemonClient::CallIfRunning(FrameType type,
 
 void DaemonClient::AwaitEnd(absl::Time deadline) const {
   // The daemon holds this lock as long as it lives.
-  const int fd = open(home_.LockPath().c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  while (flock(fd, LOCK_SH | LOCK_NB) != 0 && SteadyNow() < deadline) {
+  const absl::StatusOr<Descriptor> lock = OpenRegularFile(home_.LockPath(), O_RDONLY);
+  if (!lock.ok()) return;
+  while (flock(lock->get(), LOCK_SH | LOCK_NB) != 0 && SteadyNow() < deadline) {
     absl::SleepFor(kMinBackoff);
   }
-  close(fd);
 }
 
 }  // namespace kiln

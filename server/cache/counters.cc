@@ -9,6 +9,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/home/regular_file.h"
 
 namespace kiln {
 namespace {
@@ -17,13 +19,10 @@ namespace {
 constexpr off_t kMaxStatsBytes = 1 << 16;
 
 absl::Status WriteFile(const std::string& path, const std::string& bytes) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  const ssize_t written = write(fd, bytes.data(), bytes.size());
-  // close may change it.
-  const int error = errno;
-  close(fd);
-  if (written < 0) return absl::ErrnoToStatus(error, path);
+  ASSIGN_OR_RETURN(const Descriptor fd,
+                   OpenRegularFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
+  const ssize_t written = write(fd.get(), bytes.data(), bytes.size());
+  if (written < 0) return absl::ErrnoToStatus(errno, path);
   if (static_cast<size_t>(written) != bytes.size()) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": short write"));
   }

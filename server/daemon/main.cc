@@ -30,6 +30,7 @@
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/home/home.h"
+#include "common/home/regular_file.h"
 #include "common/wire/version.h"
 #include "server/cache/counters.h"
 #include "server/cache/disk_store.h"
@@ -219,15 +220,8 @@ void HandOver(pid_t successor, const std::vector<Front*>& fronts, SingleInstance
   for (Front* front : fronts) front->LetGo();
 }
 
-bool NamesUs(const std::string& pid_path) {
-  std::FILE* file = std::fopen(pid_path.c_str(), "re");
-  if (file == nullptr) return false;
-  int pid = 0;
-  const bool read = std::fscanf(file, "%d", &pid) == 1;
-  std::fclose(file);
-  // A successor may have written its own number meanwhile.
-  return read && pid == getpid();
-}
+// A successor may have written its own number meanwhile.
+bool NamesUs(const std::string& pid_path) { return NumberInFile(pid_path) == getpid(); }
 
 // Keeps files that belong to a successor by now, or to another machine.
 void RemoveNames(const SingleInstance& instance, const std::string& pid_path) {
@@ -237,12 +231,15 @@ void RemoveNames(const SingleInstance& instance, const std::string& pid_path) {
 }
 
 void WritePid(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
+  const absl::StatusOr<Descriptor> fd =
+      OpenRegularFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   const std::string text = absl::StrCat(getpid(), "\n");
   // Only people and tools read it, so a full disk is no reason not to serve.
-  if (write(fd, text.data(), text.size()) < 0) Log("cannot write ", path);
-  close(fd);
+  if (!fd.ok()) {
+    Log("cannot write ", fd.status().message());
+  } else if (write(fd->get(), text.data(), text.size()) < 0) {
+    Log("cannot write ", path);
+  }
 }
 
 // Arguments contain paths only: secrets are in the files.

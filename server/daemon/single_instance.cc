@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/home/regular_file.h"
 #include "common/wire/framing.h"
 #include "kiln/proto/service.pb.h"
 #include "server/front/front_channel.h"
@@ -44,9 +45,10 @@ absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
 
 absl::StatusOr<int> OpenLock(const std::string& path) {
   // Never deleted: two processes could otherwise lock two files of one name.
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  return fd;
+  absl::StatusOr<Descriptor> fd = OpenRegularFile(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (fd.ok()) return fd->Release();
+  return absl::Status(fd.status().code(),
+                      absl::StrCat("cannot open the lock: ", fd.status().message()));
 }
 
 // Whether a daemon runs. A killed one may still hold its socket while its threads end; it then

@@ -114,11 +114,13 @@ absl::Status Callers::Reload() {
   // call sees a difference.
   struct stat now;
   const bool known = stat(path.c_str(), &now) == 0;
+  const bool is_file = known && S_ISREG(now.st_mode);
   std::ifstream in;
-  if (known) in.open(path);
-  if (!known || !in || S_ISDIR(now.st_mode)) {
-    return absl::NotFoundError(absl::StrCat("cannot read the token file ", path, ": ",
-                                            known && in ? "it is a directory" : strerror(errno)));
+  // A FIFO would wait for a writer.
+  if (is_file) in.open(path);
+  if (!is_file || !in) {
+    const char* why = known && !is_file ? "it is not a regular file" : strerror(errno);
+    return absl::NotFoundError(absl::StrCat("cannot read the token file ", path, ": ", why));
   }
   {
     absl::MutexLock lock(&mutex_);

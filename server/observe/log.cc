@@ -30,7 +30,9 @@ std::atomic<bool> as_json{false};
 std::atomic<const char*> program{"kilnd"};
 
 void Reopen() {
-  int fd = open(path->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // NONBLOCK, because a FIFO would wait for a reader.
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  int fd = open(path->c_str(), kFlags, 0600);
   // The old file must not grow for ever if the new one cannot be made.
   if (fd < 0) fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;

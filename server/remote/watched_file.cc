@@ -31,12 +31,16 @@ absl::StatusOr<std::string> WatchedFile::Read() {
   absl::MutexLock lock(&mutex_);
   if (seen_.st_ino != 0 && Same(now, seen_)) return content_;
 
-  const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // NONBLOCK, because a FIFO would wait for a writer.
+  const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Failure(path_, "opened");
   // Stat the open file: the path may have been replaced meanwhile.
-  if (fstat(fd, &now) != 0 || now.st_size > kMaxBytes) {
+  const bool known = fstat(fd, &now) == 0;
+  if (!known || !S_ISREG(now.st_mode) || now.st_size > kMaxBytes) {
     close(fd);
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": more than 1 MiB"));
+    const bool is_file = known && S_ISREG(now.st_mode);
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, is_file ? ": more than 1 MiB" : ": is not a regular file"));
   }
   std::string content(static_cast<size_t>(now.st_size), '\0');
   size_t got = 0;

@@ -2,7 +2,7 @@
 
 import os
 
-from .. import _native
+from .. import _native, regular_file
 from ..diagnostics import say
 
 
@@ -15,7 +15,7 @@ def sign(path, key_file):
 
     key_file: of the secret key (`kiln key new`). Raises the errors of the key, and OSError.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular_file.opened) as file:
         line = _native.sign_module(file.read(), key_file)
     with open(signature_path(path), "w", encoding="ascii") as file:
         file.write(line)
@@ -28,7 +28,8 @@ def distrust(path, data, home, key_files):
     path: of the module. data: its bytes. key_files: with the trusted keys; none: those of `home`.
     """
     try:
-        with open(signature_path(path), encoding="ascii", errors="replace") as file:
+        opener = regular_file.opened
+        with open(signature_path(path), encoding="ascii", errors="replace", opener=opener) as file:
             line = file.read()
     except FileNotFoundError:
         return f"it is not signed: there is no {os.path.basename(signature_path(path))}"
@@ -44,7 +45,7 @@ def trusted_bytes(path, trusted):
     files = [trusted] if isinstance(trusted, (str, os.PathLike)) else list(trusted)
     if not files:
         raise say.module_without_trusted_keys()
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular_file.opened) as file:
         data = file.read()
     why = distrust(path, data, "", [os.fspath(file) for file in files])
     if why:

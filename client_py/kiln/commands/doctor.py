@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+from .. import regular_file
 from .common import home, print_json, session, size
 from .options import parse, words
 
@@ -145,7 +146,8 @@ def check_servers():
     configuration = os.path.join(home(), "kilnd.conf")
     text = ""
     if os.path.exists(configuration):
-        with open(configuration, encoding="utf-8", errors="replace") as file:
+        opener = regular_file.opened
+        with open(configuration, encoding="utf-8", errors="replace", opener=opener) as file:
             text = file.read()
     rows = _probe_servers() if text else []
     named = os.environ.get("KILN_SERVER", "")
@@ -426,7 +428,7 @@ def check_leftovers():
     holds."""
     pid_file = os.path.join(home(), "kilnd.pid")
     try:
-        with open(pid_file, encoding="ascii") as file:
+        with open(pid_file, encoding="ascii", opener=regular_file.opened) as file:
             pid = int(file.read())
     except (OSError, ValueError):
         return "good", "none"

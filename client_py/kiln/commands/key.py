@@ -2,6 +2,7 @@
 
 import os
 
+from .. import regular_file
 from .common import failure, home, print_json
 from .options import action, parse, words
 
@@ -53,7 +54,7 @@ def trust(argv):
         path = _native.key_file_to_change(home())
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        with os.fdopen(os.open(path, flags, 0o600), "a", encoding="ascii") as file:
+        with os.fdopen(regular_file.opened(path, flags), "a", encoding="ascii") as file:
             file.write(line + "\n")
     return _say(line, options)
 
@@ -84,7 +85,7 @@ def _lines():
     lines = []
     for path in _native.key_files(home()):
         try:
-            with open(path, encoding="ascii") as file:
+            with open(path, encoding="ascii", opener=regular_file.opened) as file:
                 lines += [line.strip() for line in file]
         except FileNotFoundError:
             continue

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+from .. import regular_file
 from .common import failure, home, print_json, session, size
 from .options import parse, words
 
@@ -80,7 +81,8 @@ def _dashboard(metrics):
     if not metrics["kiln_front_serves"].get("kilnd-web"):
         return ""
     try:
-        with open(_native.dashboard_path(home()), encoding="ascii") as file:
+        path = _native.dashboard_path(home())
+        with open(path, encoding="ascii", opener=regular_file.opened) as file:
             return file.read().strip()
     except (OSError, ValueError):
         return ""

@@ -139,7 +139,7 @@ absl::StatusOr<std::shared_ptr<const Toolchain>> MakeToolchain(const std::string
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const MappedBlob>> MappedBlob::Make(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Failure(path);
   struct stat info;
   void* at = MAP_FAILED;
