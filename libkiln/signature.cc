@@ -14,10 +14,22 @@ std::string NameOf(uint32_t scalar) {
 }
 
 std::string ArrayOf(const ValueShape& element, uint32_t rank) {
-  return "array<" + TextOf(element) + ", " + std::to_string(rank) + ">";
+  const std::string of =
+      element.texels == 0 ? "array<" + TextOf(element) : "texture<" + FormatOf(element);
+  return of + ", " + std::to_string(rank) + ">";
 }
 
 }  // namespace
+
+std::string FormatOf(const ValueShape& texels) {
+  const ScalarFacts& facts = *FindScalar(texels.scalar);
+  const bool is_fraction = (texels.texels & module::Param::kFractions) != 0;
+  const char* kind = facts.kind == ScalarFacts::kFloat    ? "f"
+                     : facts.kind == ScalarFacts::kSigned ? "i"
+                     : is_fraction                        ? ""
+                                                          : "u";
+  return std::string("rgba", texels.shape[0]) + std::to_string(facts.bytes * 8) + kind;
+}
 
 std::string TextOf(const ValueShape& value) {
   if (value.scalar == 0) {
@@ -98,6 +110,9 @@ kiln_param Described(const char* name, bool is_array, const ValueShape& value, u
   made.first_slot = first_slot;
   made.writes = writes ? 1 : 0;
   made.dtypes = value.scalars.empty() ? nullptr : value.scalars.data();
+  made.texels = (value.texels & module::Param::kFractions) != 0 ? KILN_FRACTIONS
+                : value.texels != 0                             ? KILN_TEXELS
+                                                                : KILN_NO_TEXELS;
   return made;
 }
 

@@ -11,6 +11,8 @@ namespace kiln::capi {
 // "vec3<f32>", "mat2x2<f64>", "struct<f32, i32>", "i32".
 std::string TextOf(const ValueShape& value);
 std::string TextOf(const ModuleParam& param);  // "x: array<vec3<f32>, 2>"
+// The name of a texture's format, for texels: "rgba8", "r32f".
+std::string FormatOf(const ValueShape& texels);
 std::string TextOf(const ModuleField& field);  // "x: vec3<f32>, 64 x 64"
 std::string SignatureOf(const ModuleKernel& kernel);
 std::string SignatureOf(const ModuleGraph& graph);  // "step(x: array<f32, 1>)"

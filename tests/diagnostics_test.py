@@ -146,6 +146,7 @@ NEVER_SEEN = {
     "check_failed": "the text for checks without a specific one",
     "deactivate_all_of_open_builder": "said on standard error",
     "deactivate_all_of_root": "said on standard error",
+    "export_of_graph_with_texture_of_any_format": "of modules: texture_test.py",
     "file_is_not_regular": "of commands: fifos_test.py",
     "field_cannot_use_its_places": "what passes the checks of places before it",
     "field_got_no_memory": "of CUDA: cuda_faults_test.py",

@@ -224,6 +224,7 @@ class ModuleWriter::Tables {
     Sign(" ", type.scalar);
     for (const proto::Scalar scalar : type.scalars) Sign(",", scalar);
     for (const uint64_t extent : type.shape) Sign("x", extent);
+    if (type.texels != 0) Sign(" texels ", type.texels);
   }
   void Sign(const ExportedParam& param) {
     Sign(" ", param.name, param.is_array ? " array" : " value");
@@ -321,7 +322,7 @@ class ModuleWriter::Tables {
       made.shape = PutNumbers(param.type.shape);
       made.rank = param.rank;
       made.first_slot = first_slot[i];
-      made.flags = param.is_array && writes[i] ? module::Param::kWrites : 0;
+      made.flags = param.type.texels | (param.is_array && writes[i] ? module::Param::kWrites : 0);
       Add(made);
       Sign(param);
       Sign(" @", first_slot[i]);
@@ -500,6 +501,7 @@ class ModuleWriter::Tables {
       made.scalar = arg.type.scalar;
       made.shape = PutNumbers(arg.type.shape);
       made.rank = arg.rank;
+      made.flags = arg.type.texels;
       Add(made);
       Sign(arg);
     }

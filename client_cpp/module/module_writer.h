@@ -36,6 +36,7 @@ struct ExportedType {
   proto::Scalar scalar = proto::SCALAR_NONE;  // none: a struct
   std::vector<proto::Scalar> scalars;         // of structs, of each number
   std::vector<uint64_t> shape;                // of tensors
+  uint32_t texels = 0;  // module::Param::kTexture, kFractions: of arrays that stand for textures
 };
 
 struct ExportedParam {

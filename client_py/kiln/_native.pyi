@@ -335,8 +335,10 @@ def digest_of_trees(storages: Sequence["FieldStorage"]) -> bytes:
     trees."""
 
 def make_ndarray(
-    scalar: int, element_shape: Sequence[int], shape: Sequence[int]
-) -> FieldStorage: ...
+    scalar: int, element_shape: Sequence[int], shape: Sequence[int], texels: int = 0
+) -> FieldStorage:
+    """texels: of textures: 1, or 2 if integers stand for fractions (kiln_param.texels)."""
+
 def to_dlpack(storage: FieldStorage) -> object:
     """A "dltensor" capsule over the elements, whose receiver keeps their memory."""
 

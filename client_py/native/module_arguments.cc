@@ -111,6 +111,7 @@ kiln_arg ModuleArguments::Add(py::handle value, const kiln_param& param) {
 void ModuleArguments::AddArray(py::handle value, const kiln_param& param, Packed* packed) {
   if (const FieldStorage* storage = NdarrayOf(value); storage != nullptr) {
     CheckWritable(storage->is_writable, param);
+    CheckTexels(*storage, param);
     packed->shape = storage->full_shape;
     packed->array = kiln_array_of(reinterpret_cast<void*>(storage->bases.at(0)),
                                   storage->access.scalar(), 0, nullptr);
@@ -160,6 +161,19 @@ void ModuleArguments::AddBuffer(py::handle value, const kiln_param& param, Packe
   packed->array.bits = static_cast<uint8_t>(buffer.itemsize * 8);
   packed->array.lanes = 1;
   packed->array.strides = packed->strides.data();
+}
+
+void ModuleArguments::CheckTexels(const FieldStorage& storage, const kiln_param& param) const {
+  const bool is_texture = storage.texels != KILN_NO_TEXELS && param.texels != KILN_NO_TEXELS;
+  if (!is_texture || storage.texels == param.texels) return;
+  // The launch refuses texels of another type.
+  if (storage.access.scalar() != static_cast<Scalar>(param.dtype)) return;
+  const auto meaning = [](uint32_t texels) {
+    return texels == KILN_FRACTIONS ? "fractions" : "the numbers themselves";
+  };
+  throw py::value_error(std::string(kind_) + " '" + name_ + "', argument '" + param.name +
+                        "' takes a texture that stores " + meaning(param.texels) +
+                        ", got one that stores " + meaning(storage.texels));
 }
 
 void ModuleArguments::CheckWritable(bool is_writable, const kiln_param& param) const {

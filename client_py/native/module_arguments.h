@@ -41,6 +41,8 @@ class ModuleArguments {
   void AddArray(pybind11::handle value, const kiln_param& param, Packed* packed);
   void AddBuffer(pybind11::handle value, const kiln_param& param, Packed* packed);
   void CheckWritable(bool is_writable, const kiln_param& param) const;
+  // Of a texture: fractions are no numbers.
+  void CheckTexels(const FieldStorage& storage, const kiln_param& param) const;
 
   Device* const device_;
   const char *const kind_, *const name_;

@@ -25,6 +25,7 @@
 #include "client_py/native/tree_object.h"
 #include "common/artifact/entry.h"
 #include "common/artifact/target_proto.h"
+#include "kiln/kiln.h"
 #include "runtime/slot.h"
 
 namespace kiln {
@@ -36,17 +37,19 @@ namespace {
 // Most compilations of a module that wait for the daemon at the same time.
 constexpr size_t kCompilations = 8;
 
-// (scalar, scalars of a struct, shape)
-using TypeTuple = std::tuple<int, std::vector<int>, std::vector<uint64_t>>;
+// (scalar, scalars of a struct, shape, kiln_param.texels)
+using TypeTuple = std::tuple<int, std::vector<int>, std::vector<uint64_t>, uint32_t>;
 // (name, whether it is an array, type, rank)
 using ParamTuple = std::tuple<std::string, bool, TypeTuple, uint32_t>;
 
 ExportedType TypeFrom(const TypeTuple& given) {
-  const auto& [scalar, scalars, shape] = given;
+  const auto& [scalar, scalars, shape, texels] = given;
   ExportedType type;
   type.scalar = static_cast<Scalar>(scalar);
   for (const int one : scalars) type.scalars.push_back(static_cast<Scalar>(one));
   type.shape = shape;
+  if (texels != KILN_NO_TEXELS) type.texels |= module::Param::kTexture;
+  if (texels == KILN_FRACTIONS) type.texels |= module::Param::kFractions;
   return type;
 }
 

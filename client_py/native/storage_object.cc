@@ -33,7 +33,7 @@ std::vector<std::shared_ptr<void>>& Graveyard() {
 }
 
 std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t>& element_shape,
-                                          const std::vector<int64_t>& shape) {
+                                          const std::vector<int64_t>& shape, uint32_t texels) {
   uint64_t components = 1;
   for (uint32_t extent : element_shape) components *= extent;
   uint64_t bytes = components * ScalarBytes(static_cast<Scalar>(scalar));
@@ -49,8 +49,10 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
   memory->buffer = ValueOrRaise(ToStatusOr(ActiveDevice().Allocate(bytes == 0 ? 1 : bytes)));
   memory->alive = true;
   uint8_t* data = memory->buffer->host();
-  return MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape,
-                          shape);
+  auto storage =
+      MakeArrayStorage(std::move(memory), data, static_cast<Scalar>(scalar), element_shape, shape);
+  storage->texels = texels;
+  return storage;
 }
 
 // The number of the CUDA device that has the elements; None: the host has them.
@@ -298,8 +300,8 @@ void BindStorage(py::module_& m) {
       // Explicit, besides the reference count: ti.reset() destroys fields that the program still
       // holds.
       .def("destroy", [](FieldStorage& s) { DestroyMemory(s.memory.get()); });
-  m.def("make_ndarray", &MakeNdarray, py::arg("scalar"), py::arg("element_shape"),
-        py::arg("shape"));
+  m.def("make_ndarray", &MakeNdarray, py::arg("scalar"), py::arg("element_shape"), py::arg("shape"),
+        py::arg("texels") = 0);
   m.def(
       "ndarray_descriptor",
       [](int scalar, const std::vector<uint32_t>& element_shape, int ndim, int boundary) {

@@ -96,6 +96,7 @@ struct FieldStorage {
   std::vector<uint32_t> element_shape;
   std::vector<int64_t> full_shape;  // for ndarrays: shape, then element_shape
   bool is_ndarray = false;
+  uint32_t texels = 0;       // of textures, as kiln_param has it
   Device* device = nullptr;  // of ndarrays: whose memory it is; null: the host's
   // Of an array that a kernel takes as it is: which of its axes are the elements' follows from the
   // parameter's annotation.

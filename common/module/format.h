@@ -31,7 +31,7 @@ namespace kiln::module {
 
 inline constexpr uint64_t kMagic = 0x31444f4d4e4c494b;  // "KILNMOD1"
 inline constexpr uint16_t kMajor = 1;
-inline constexpr uint16_t kMinor = 1;
+inline constexpr uint16_t kMinor = 2;
 inline constexpr uint32_t kModuleAbi = 3, kOldestModuleAbi = 1;
 inline constexpr uint32_t kModuleAbiWithCpuCode = 2;
 inline constexpr uint32_t kTreeAbi = 1, kOldestTreeAbi = 1;
@@ -129,7 +129,9 @@ struct Param {
   Span shape;           // kNumbers: of a tensor, or of an array's elements
   uint32_t rank;        // of an array, without its elements' axes
   uint32_t first_slot;  // values: one slot for each number; arrays: base, then `rank` extents
-  enum Flags : uint32_t { kWrites = 1 };
+  // kTexture: the array stands for a texture, and its elements for texels. kFractions: its integers
+  // are fractions, of which the largest is 1. Both since minor version 2.
+  enum Flags : uint32_t { kWrites = 1, kTexture = 2, kFractions = 4 };
   uint32_t flags;  // of an array
 };
 
@@ -307,7 +309,7 @@ struct GraphArg {
   uint32_t scalar;
   Span shape;  // kNumbers: of a tensor, or of an array's elements
   uint32_t rank;
-  uint32_t reserved;
+  uint32_t flags;  // Param::kTexture, kFractions
 };
 
 // A launch of a graph. For each parameter of the kernel, `args` has the number of the graph's

@@ -266,6 +266,13 @@ class ModuleTables::Checker {
     return count <= kMostScalars ? count : 0;
   }
 
+  // Texels are vectors of at most four numbers.
+  void CheckTexels(uint32_t flags, bool is_array, uint32_t scalar, module::Span shape) {
+    if ((flags & (module::Param::kTexture | module::Param::kFractions)) == 0) return;
+    Expect(is_array && scalar != 0 && shape.count == 1 && tables_.Number(shape.first) <= 4,
+           "texels");
+  }
+
   void CheckParam(const module::Kernel& kernel, const module::Param& param,
                   std::vector<bool>* filled) {
     CheckText(param.name);
@@ -273,6 +280,7 @@ class ModuleTables::Checker {
     Expect(is_array || param.kind == module::Param::kValue, "parameter kind");
     const uint64_t scalars = CountOf(param.scalar, param.scalars, param.shape);
     Expect(scalars > 0, "parameter type");
+    CheckTexels(param.flags, is_array, param.scalar, param.shape);
     const uint64_t slots = is_array ? uint64_t{1} + param.rank : scalars;
     Expect(slots <= kNone, "parameter slots");
     if (wrong_ != nullptr) return;
@@ -436,6 +444,7 @@ class ModuleTables::Checker {
       Expect(arg.kind == module::Param::kArray || arg.kind == module::Param::kValue,
              "argument kind");
       Expect(CountOf(arg.scalar, {}, arg.shape) > 0, "argument type");
+      CheckTexels(arg.flags, arg.kind == module::Param::kArray, arg.scalar, arg.shape);
     });
     Each<module::Dispatch>(graph.dispatches, [&](const module::Dispatch& dispatch) {
       CheckNumbers(dispatch.args);

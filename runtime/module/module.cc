@@ -317,7 +317,8 @@ int Module::Find(const Names& names, std::string_view name) {
   return found == names.end() ? -1 : found->second;
 }
 
-ValueShape Module::ShapeOf(uint32_t scalar, module::Span scalars, module::Span shape) const {
+ValueShape Module::ShapeOf(uint32_t scalar, module::Span scalars, module::Span shape,
+                           uint32_t flags) const {
   ValueShape value;
   value.scalar = scalar;
   for (const uint64_t one : tables_.Numbers(scalars)) {
@@ -326,6 +327,7 @@ ValueShape Module::ShapeOf(uint32_t scalar, module::Span scalars, module::Span s
   value.shape = tables_.Numbers(shape);
   if (scalars.count > 0) value.count = scalars.count;
   for (const uint64_t extent : value.shape) value.count *= static_cast<uint32_t>(extent);
+  value.texels = flags & (module::Param::kTexture | module::Param::kFractions);
   return value;
 }
 
@@ -337,10 +339,10 @@ void Module::LoadKernels() {
     ModuleKernel& kernel = kernels_[i];
     kernel.name = tables_.TextOf(record.name);
     tables_.ForEach<module::Param>(record.params, [&](const module::Param& param) {
-      kernel.params.push_back({std::string(tables_.TextOf(param.name)),
-                               param.kind == module::Param::kArray,
-                               ShapeOf(param.scalar, param.scalars, param.shape), param.rank,
-                               param.first_slot, (param.flags & module::Param::kWrites) != 0});
+      kernel.params.push_back(
+          {std::string(tables_.TextOf(param.name)), param.kind == module::Param::kArray,
+           ShapeOf(param.scalar, param.scalars, param.shape, param.flags), param.rank,
+           param.first_slot, (param.flags & module::Param::kWrites) != 0});
     });
     tables_.ForEach<module::Result>(record.results, [&](const module::Result& result) {
       kernel.results.push_back(
@@ -485,8 +487,8 @@ void Module::LoadGraphs() {
     graph.name = tables_.TextOf(record.name);
     tables_.ForEach<module::GraphArg>(record.args, [&](const module::GraphArg& arg) {
       graph.args.push_back({std::string(tables_.TextOf(arg.name)),
-                            arg.kind == module::Param::kArray, ShapeOf(arg.scalar, {}, arg.shape),
-                            arg.rank});
+                            arg.kind == module::Param::kArray,
+                            ShapeOf(arg.scalar, {}, arg.shape, arg.flags), arg.rank});
     });
     tables_.ForEach<module::Dispatch>(record.dispatches, [&](const module::Dispatch& one) {
       graph.launches.push_back(

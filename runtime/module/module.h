@@ -26,6 +26,7 @@ struct ValueShape {
   std::vector<uint32_t> scalars;  // of structs, of each number
   std::vector<uint64_t> shape;    // of a tensor, or of an array's elements
   uint32_t count = 1;             // numbers, of one element
+  uint32_t texels = 0;            // module::Param::kTexture, kFractions: of an array
 
   uint32_t ScalarAt(uint32_t number) const { return scalar != 0 ? scalar : scalars[number]; }
 };
@@ -162,7 +163,8 @@ class Module {
   void LoadFields();
   void LoadGraphs();
   void LoadTrees();
-  ValueShape ShapeOf(uint32_t scalar, module::Span scalars, module::Span shape) const;
+  ValueShape ShapeOf(uint32_t scalar, module::Span scalars, module::Span shape,
+                     uint32_t flags = 0) const;
 
   std::shared_ptr<const void> code_;
   ModuleTables tables_;

@@ -1,6 +1,8 @@
 """Textures beyond the language cases: in modules, captured graphs, tapes, windows, and when memory
 or the program's session is gone."""
 
+import copy
+
 import kiln as ti
 import numpy as np
 import pytest
@@ -88,6 +90,68 @@ def test_modules_take_textures(tmp_path):
     assert (array.to_numpy() == own.to_numpy()).all()
     with pytest.raises(ti.TaichiRuntimeError, match="takes an array of vec4<u8> with 2 axes"):
         loaded.fill(ti.Texture(Format.rgba32f, (3, 3)), 0.5)
+
+
+@ti.kernel
+def red(tex: ti.types.texture(num_dimensions=1)) -> ti.f32:
+    return tex.fetch(ti.Vector([1]), 0).x
+
+
+@pytest.fixture
+def reds(tmp_path):
+    """A module of `red` for each class of formats with one storage type, and their textures."""
+    textures = {name: ti.Texture(getattr(Format, name), 2) for name in ("r8", "r8u")}
+    module = ti.aot.Module()
+    for name, tex in textures.items():
+        tex.from_numpy(np.full((2, 1), 51, np.uint8))
+        module.add_kernel(red, template_args={"tex": tex}, name=name)
+    module.export(tmp_path / "reds.kiln")
+    return ti.aot.load(tmp_path / "reds.kiln"), textures
+
+
+def test_modules_keep_fractions_apart(reds):
+    loaded, textures = reds
+    assert loaded.r8.signature == "r8(tex: texture<r8, 1>) -> f32"
+    assert loaded.r8u.signature == "r8u(tex: texture<r8u, 1>) -> f32"
+    assert loaded.r8(textures["r8"]) == pytest.approx(0.2)
+    assert loaded.r8u(textures["r8u"]) == 51
+    with pytest.raises(ValueError, match="kernel 'r8', argument 'tex' takes a texture that stores"):
+        loaded.r8(textures["r8u"])
+    with pytest.raises(ValueError, match="got one that stores fractions"):
+        loaded.r8u(copy.copy(textures["r8"]))
+
+    class Picture(ti.Texture):
+        """A program's own."""
+
+    with pytest.raises(ValueError, match="got one that stores fractions"):
+        loaded.r8u(Picture(Format.r8, 2))
+    # Bytes may be either.
+    assert loaded.r8u(np.full((2, 1), 7, np.uint8)) == 7
+
+
+def test_modules_take_textures_in_graphs(tmp_path):
+    kind = ti.graph.ArgKind
+    tex = ti.graph.Arg(kind.RWTEXTURE, "tex", ndim=2, fmt=Format.rgba8)
+    value = ti.graph.Arg(kind.SCALAR, "red", ti.f32)
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(fill, tex, value)
+    module = ti.aot.Module()
+    module.add_graph("paint", builder.compile())
+    module.export(tmp_path / "paint.kiln")
+    loaded = ti.aot.load(tmp_path / "paint.kiln")
+    own, other = texture(), texture()
+    fill(own, 0.5)
+    loaded.paint.run({"tex": other, "red": 0.5})
+    assert (own.to_numpy() == other.to_numpy()).all() and other.to_numpy().max() == 255
+    with pytest.raises(ValueError, match="graph 'paint', argument 'tex'"):
+        loaded.paint.run({"tex": ti.Texture(Format.rgba8u, (3, 3)), "red": 0.5})
+
+
+def test_graphs_of_modules_state_formats():
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(red, ti.graph.Arg(ti.graph.ArgKind.TEXTURE, "tex", ndim=1))
+    with pytest.raises(ti.TaichiCompilationError, match="argument 'tex' takes textures of any"):
+        ti.aot.Module().add_graph("any", builder.compile())
 
 
 def test_captured_graphs_take_textures():

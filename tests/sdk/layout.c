@@ -55,7 +55,7 @@ AT(kiln_arg, dtype, 4);
 AT(kiln_arg, count, 8);
 AT(kiln_arg, value, 16);
 
-SIZE(kiln_param, 56);
+SIZE(kiln_param, 64);
 AT(kiln_param, size, 0);
 AT(kiln_param, kind, 4);
 AT(kiln_param, name, 8);
@@ -67,6 +67,7 @@ AT(kiln_param, element_shape, 32);
 AT(kiln_param, first_slot, 40);
 AT(kiln_param, writes, 44);
 AT(kiln_param, dtypes, 48);
+AT(kiln_param, texels, 56);
 
 SIZE(kiln_signature, 40);
 AT(kiln_signature, size, 0);

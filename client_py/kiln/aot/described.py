@@ -16,7 +16,7 @@ from ..arguments import (
 from ..autodiff import REVERSE, SECOND
 from ..data.field import AnyArray, zeros
 from ..data.ndarray import ndarray
-from ..data.texture import Texture
+from ..data.texture import Texture, texels_of
 from ..diagnostics import say
 from ..instance import Making
 
@@ -65,26 +65,37 @@ def _named(making):
 
 
 def _type_of(leaf, source, matcher):
-    """((scalar, scalars of a struct, shape), rank) of a parameter."""
+    """(type, rank) of a parameter."""
     kind = source[0]
     if kind == "array":
         _, scalar, rank, element_shape = matcher[:4]
-        return (scalar, [], list(element_shape)), rank
+        texels = texels_of(matcher[-1]) if leaf.kind is TextureParameter else 0
+        return type_of(scalar, element_shape, texels), rank
     scalar = source[2]
     if kind == "scalar":
-        return (scalar, [], []), 0
+        return type_of(scalar), 0
     if isinstance(scalar, int):
-        return (scalar, [], list(leaf.annotation.shape)), 0
-    return (_STRUCT, list(scalar), []), 0
+        return type_of(scalar, leaf.annotation.shape), 0
+    return _struct_of(scalar), 0
+
+
+def type_of(scalar, shape=(), texels=0):
+    """A type as _native.ModuleWriter takes it. texels: of elements in place of texels
+    (kiln_param.texels)."""
+    return scalar, [], list(shape), texels
+
+
+def _struct_of(scalars):
+    return _STRUCT, list(scalars), [], 0
 
 
 def _result_type(of):
     scalar, count, _ = return_spec(of)
     if count == 0:
-        return (scalar, [], [])
+        return type_of(scalar)
     if isinstance(of, ti_types.MatrixType):
-        return (scalar, [], list(of.shape))
-    return (_STRUCT, list(scalar), [])
+        return type_of(scalar, of.shape)
+    return _struct_of(scalar)
 
 
 def stand_ins(kernel, given, name):

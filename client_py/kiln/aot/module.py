@@ -10,11 +10,12 @@ from ..arch import cpu, cuda
 from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
 from ..data.field import Field
 from ..data.struct_field import StructField
+from ..data.texture import texels_of
 from ..diagnostics import say
-from ..graph.argument import Argument, NdarrayArgument
+from ..graph.argument import Argument, NdarrayArgument, RWTextureArgument, TextureArgument
 from ..graph.builder import Graph
 from ..kernel import Kernel
-from .described import DescribedKernel, stand_ins
+from .described import DescribedKernel, stand_ins, type_of
 
 LANGUAGE = "1.7.4"  # whose modules ours are compatible with
 _CPU_TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -152,16 +153,7 @@ class Module:
             launches.append(
                 self._add_launch(f"{name}.{number}.{kernel.__name__}", kernel, args, arguments)
             )
-        params = [
-            (
-                one.name,
-                isinstance(one, NdarrayArgument),
-                (one.dtype().scalar, [], list(one.element_shape)),
-                one.field_dim,
-            )
-            for one in arguments
-        ]
-        self._graphs[name] = params, launches
+        self._graphs[name] = [_param_of(one) for one in arguments], launches
         self._content.append(f"cgraph:{name}")
 
     def _add_launch(self, name, kernel, args, arguments):
@@ -170,6 +162,11 @@ class Module:
             raise say.export_of_graph_with_pack(name=name)
         values = []
         for parameter, arg in zip(kernel.parameters, args):
+            is_texture = isinstance(arg, TextureArgument)
+            if is_texture and not isinstance(arg, RWTextureArgument):
+                raise say.export_of_graph_with_texture_of_any_format(
+                    name=name, argument=arg.name
+                )
             values.append(arg.stand_in(parameter) if isinstance(arg, Argument) else arg)
         self._kernels[name] = DescribedKernel(kernel, values)
         numbers, constants = [], []
@@ -327,6 +324,16 @@ def _kernel_of(given):
     if not isinstance(kernel, Kernel):
         raise say.export_of_no_kernel(kind=type(given).__name__)
     return kernel
+
+
+def _param_of(argument):
+    """A graph's argument as ModuleWriter.add_graph takes it."""
+    if isinstance(argument, TextureArgument):
+        texture = argument.stand_in(None)
+        of = type_of(texture.dtype.scalar, [texture.channels], texels_of(type(texture)))
+        return argument.name, True, of, argument.field_dim
+    of = type_of(argument.dtype().scalar, argument.element_shape)
+    return argument.name, isinstance(argument, NdarrayArgument), of, argument.field_dim
 
 
 def _at(graph, arguments, place):

@@ -57,7 +57,10 @@ class Texture(_native.FieldBase, metaclass=Public):
             self.__class__ = _class_of_fractions(type(self))
         self._made_at = _caller()
         try:
-            self._bind(_native.make_ndarray(self.dtype.scalar, [self.channels], list(self.shape)))
+            kind = texels_of(type(self))
+            self._bind(
+                _native.make_ndarray(self.dtype.scalar, [self.channels], list(self.shape), kind)
+            )
         except MemoryError as error:
             raise TaichiRuntimeError(str(error)) from None
 
@@ -232,6 +235,12 @@ def _class_of_fractions(kind):
     if kind not in _of_fractions:
         _of_fractions[kind] = type(kind)(kind.__name__, (kind,), {"__module__": kind.__module__})
     return _of_fractions[kind]
+
+
+def texels_of(kind):
+    """What the texels of a class of textures are, as kiln_param.texels has it: 2 for fractions, 1
+    for the stored numbers."""
+    return 2 if kind in _of_fractions.values() else 1
 
 
 def _is_extent(extent):

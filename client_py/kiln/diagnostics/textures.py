@@ -12,6 +12,11 @@ ROWS = {
         TaichiRuntimeTypeError,
         "Argument {name} must be a texture, got {kind}",
     ),
+    "export_of_graph_with_texture_of_any_format": (
+        TaichiCompilationError,
+        "cannot export launch '{name}': argument '{argument}' takes textures of any format, and a "
+        "module has code for one; use ArgKind.RWTEXTURE, which states it",
+    ),
     "export_of_texture_without_format": (
         TaichiCompilationError,
         "cannot export kernel '{name}': the annotation of '{parameter}' does not say the format of "

@@ -329,6 +329,11 @@ static inline kiln_arg kiln_array_arg(const kiln_array* array) {
 
 enum { KILN_PARAM_VALUE = 1, KILN_PARAM_ARRAY = 2 };
 
+/* Of arrays in place of textures: their elements are texels, vectors of one to four numbers, and
+ * mean the numbers, or fractions of the integers' largest one. Launches cannot tell an array of the
+ * one from one of the other. */
+enum { KILN_NO_TEXELS = 0, KILN_TEXELS = 1, KILN_FRACTIONS = 2 };
+
 typedef struct kiln_param {
   uint32_t size;
   uint32_t kind;
@@ -341,6 +346,7 @@ typedef struct kiln_param {
   uint32_t first_slot;      /* values: `count` slots; arrays: the address, then `rank` extents */
   uint32_t writes;          /* the kernel may write to the array */
   const kiln_dtype* dtypes; /* of a struct, of each number; NULL for others. Likewise valid */
+  uint32_t texels;          /* of an array in place of a texture */
 } kiln_param;
 
 typedef struct kiln_signature {
@@ -459,7 +465,8 @@ typedef struct kiln_launch_options {
   void (*print)(void* self, const char* text, size_t bytes);
   void* print_self;
   /* Storing 1, from any thread or a signal handler, ends the launch within about 100 ms:
-   * KILN_ABORTED. The caller resets it. Launches on a CUDA device do not look at it. */
+   * KILN_ABORTED. The caller resets it. Launches on a CUDA device do not look at it, and neither do
+   * some serial loops (docs/language/running.md#ctrl-c), such as a `while` that counts. */
   volatile uint32_t* stop;
   /* Called, maybe more than once, when a CUDA device has all work of the call and the caller is
    * about to wait for it: bindings of other languages let their threads run from there on. */
