@@ -34,6 +34,7 @@ std::string& LastError() {
 struct SharedSession {
   Mutex mutex;
   std::shared_ptr<Session> session;
+  bool debug = false;  // of kernels that are compiled from now on
 };
 
 SharedSession& Shared() {
@@ -41,12 +42,13 @@ SharedSession& Shared() {
   return shared.Get();
 }
 
-absl::StatusOr<std::shared_ptr<Session>> SessionOfKernels() {
+absl::StatusOr<std::shared_ptr<Session>> SessionOfKernels(bool* debug) {
   SharedSession& shared = Shared();
   MutexLock lock(&shared.mutex);
   if (shared.session == nullptr) {
     ASSIGN_OR_RETURN(shared.session, Session::Create({}));
   }
+  *debug = shared.debug;
   return shared.session;
 }
 
@@ -63,6 +65,7 @@ absl::Status Use(const kiln_compile_options& given) {
   SharedSession& shared = Shared();
   MutexLock lock(&shared.mutex);
   shared.session = std::move(made);
+  shared.debug = given.debug != 0;
   return absl::OkStatus();
 }
 
@@ -93,9 +96,12 @@ void BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
 
 absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
   RETURN_IF_ERROR(trace->failure);
-  ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, SessionOfKernels());
+  bool debug = false;
+  ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, SessionOfKernels(&debug));
   CompileSettings settings;
   settings.name = name;
+  settings.code.set_debug(debug);
+  settings.code.set_check_bounds(debug);
   settings.code.set_fast_math(true);
   settings.code.set_opt_level(3);
   settings.code.set_default_int(proto::I32);

@@ -53,6 +53,8 @@ typedef struct kiln_compile_options {
   const char* home;     /* of caches and sockets: KILN_HOME, else ~/.cache/kiln */
   const char* server;   /* KILN_SERVER: "" the daemon, "off" none, "HOST:PORT" a team's */
   const char* programs; /* the folder of kilnd; else KILN_BIN, else beside the library */
+  /* 1: launches check asserts, indices and division by zero, and fail with the program's line. */
+  uint32_t debug;
 } kiln_compile_options;
 
 /* Has kernels that are compiled from now on use these options. Without a call, kernels use the

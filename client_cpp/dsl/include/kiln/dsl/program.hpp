@@ -18,12 +18,14 @@ namespace kiln::dsl {
 struct Service {
   std::string home, server, programs;  // "": what the environment says
   bool strict = false;
+  bool debug = false;
 };
 inline void Use(const Service& service) {
   const auto text = [](const std::string& of) { return of.empty() ? nullptr : of.c_str(); };
   ::kiln_compile_options options{};
   options.size = sizeof options;
   options.strict = service.strict ? 1 : 0;
+  options.debug = service.debug ? 1 : 0;
   options.home = text(service.home);
   options.server = text(service.server);
   options.programs = text(service.programs);
