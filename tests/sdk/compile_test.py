@@ -88,6 +88,15 @@ def test_lines_of_the_examples():
         ("Expr<int> n = 0.5;", "a fraction for an integer"),
         ("x[i] = Vector<float>(1, 2);", "a value of another shape"),
         ("x(i, i) = 1;", "as many indices as axes"),
+        ("ForEach(x, [&](Int j, Int k) { x[j] = k; });", "the body takes an Int for each axis"),
+        ("While(x[i] < 3, [&] { x[i] = 3; });", "the condition is a function"),
+        ("Kernel k2(\"k\", [](auto y) { y[0] = 1; });", "not auto"),
+        ("Kernel k2(\"k\", [](Array<int, 1> y) { return 3; });", "a value of its own"),
+        ("Kernel k2(\"k\", [](float y) {});", "is an Array<T, N> or a Value<T>"),
+        ("Kernel k2(\"k\", [](Array<int, 1>& y) {});", "by value"),
+        ("MatMul(Vector<float>(1, 2), x[i]);", "as many rows as the first has columns"),
+        ("Kernel k2(\"k\", [](Array<int, 1> y) {}); const std::vector<int> v; k2(v);", "const"),
+        ("Kernel k2(\"k\", [](Array<int, 1> y) {}); std::vector<long> v; k2(v);", "another type"),
     ],
 )
 def test_mistakes_do_not_compile(tmp_path, code, reason):
@@ -160,6 +169,33 @@ print(again())
 """)
     # C and Python write to the pipe at times of their own.
     assert sorted(kiln("python", program).stdout.splitlines()) == ["4.0", "6.0", SAID.strip()]
+
+
+def test_bad_input_of_cpp_is_an_error(kiln, prefix, tmp_path):
+    program = tmp_path / "mistakes"
+    source = CONSUMER / "mistakes.cc"
+    flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lkiln-compile", f"-Wl,-rpath,{prefix}/lib"]
+    run("g++", "-std=c++17", *WARNINGS, source, *flags, "-o", program)
+    lines = source.read_text().splitlines()
+
+    def at(words):
+        (number,) = [n for n, line in enumerate(lines, 1) if words in line]
+        return f"{source}:{number}"
+
+    assert says(kiln, program).splitlines() == [
+        f"range: {at('Range(5000000000)')}: the number 5000000000 does not fit i32",
+        f"store: {at('x[0] = 300')}: the number 300 does not fit u8",
+        f"index: {at('<< 32')}: the number 4294967296 does not fit i32",
+        f"variable: {at('small = 128')}: the number 128 does not fit i8",
+        f"infinite: {at('1e300')}: the number 1e+300 does not fit f32",
+        f"sum: {at('Value<int> n) { return n + 4')}: the number 4000000000 does not fit i32",
+        "4000000001 8e+09 1 f0000000",
+        f"value: {at('*value')}: a value of another kernel is used in this one",
+        f"array: {at('*array')}: an array of another kernel is used in this one",
+        f"assert: x[2] is 3 at {at('Assert(')}",
+        f"bounds: a check of the kernel failed at {at('x(i, 0)')}",
+        f"cells: {at('Activate(')}: activate of a dense SNode, which has no such op",
+    ]
 
 
 def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):

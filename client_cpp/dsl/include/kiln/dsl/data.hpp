@@ -15,6 +15,37 @@
 
 namespace kiln::dsl {
 
+// The elements of an array or field: x(i, j), x[i]. Each number of indices has a function of its
+// own, so that an index knows the program's line.
+template <typename T, std::size_t N, typename Data>
+class Elements {
+ public:
+  Ref<T> operator()() const { return At<0>({}); }
+  Ref<T> operator()(Index i) const { return At<1>({i}); }
+  Ref<T> operator()(Index i, Index j) const { return At<2>({i, j}); }
+  Ref<T> operator()(Index i, Index j, Index k) const { return At<3>({i, j, k}); }
+  Ref<T> operator()(Index i, Index j, Index k, Index l) const { return At<4>({i, j, k, l}); }
+  template <typename... More>
+  Ref<T> operator()(Index i, Index j, Index k, Index l, More... more) const {
+    return At<4 + sizeof...(More)>({i, j, k, l, Index(more, i.place.file, i.place.line)...});
+  }
+  Ref<T> operator[](Index index) const {
+    static_assert(N == 1, "x(i, j) for several axes");
+    return At<1>({index});
+  }
+
+ private:
+  template <std::size_t Count>
+  Ref<T> At(const std::array<Index, Count>& indices) const {
+    static_assert(Count == N, "as many indices as axes");
+    std::vector<NodeNumber> nodes;
+    nodes.reserve(Count);
+    for (const Index& index : indices) nodes.push_back(index.node);
+    if constexpr (Count > 0) Trace::Current().SetPlace(indices[0].place);
+    return Ref<T>(static_cast<const Data&>(*this).param(), std::move(nodes));
+  }
+};
+
 // A parameter of a kernel that is an array in C order, of T and N axes. Its shape is that of the
 // argument: memory of the program, which the kernel reads and writes in place.
 //
@@ -24,35 +55,25 @@ namespace kiln::dsl {
 //   std::vector<float> numbers(1000, 1);
 //   scale(numbers, 2.0f);
 template <typename T, std::size_t N>
-class Array {
+class Array : public Elements<T, N, Array<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
-  explicit Array(ParamId param) : param_(param) {}
+  explicit Array(ParamId param) : param_(param), trace_(Trace::Current().serial()) {}
 
-  template <typename... Indices>
-  Ref<T> operator()(Indices... indices) const {
-    static_assert(sizeof...(Indices) == N, "as many indices as axes");
-    return At({Index(indices)...});
-  }
-  Ref<T> operator[](Index index) const {
-    static_assert(N == 1, "x(i, j) for several axes");
-    return At({index});
-  }
   // The extent along an axis, in kernels.
   Expr<std::int32_t> shape(int axis) const {
-    return Expr<std::int32_t>(Trace::Current().Shape(param_, axis));
+    return Expr<std::int32_t>(Trace::Current().Shape(param(), axis));
   }
-  ParamId param() const { return param_; }
+  ParamId param() const {
+    if (trace_ != Trace::Current().serial()) {
+      Refuse(Trace::Current().place(), "an array of another kernel is used in this one");
+    }
+    return param_;
+  }
 
  private:
-  Ref<T> At(const std::array<Index, N>& indices) const {
-    std::vector<NodeNumber> nodes;
-    nodes.reserve(N);
-    for (const Index& index : indices) nodes.push_back(index.node);
-    if constexpr (N > 0) Trace::Current().SetPlace(indices[0].place);
-    return Ref<T>(param_, std::move(nodes));
-  }
   ParamId param_;
+  std::uint64_t trace_;
 };
 
 // A parameter of a kernel that is a number, vector or matrix.
@@ -66,11 +87,12 @@ class Value : public Expr<T> {
 template <typename T, std::size_t N>
 struct Memory {
   Memory(T* from, const std::array<std::uint64_t, N>& extents) : data(from), shape(extents) {}
-  template <typename Vector,
-            typename = std::enable_if_t<std::is_same_v<
-                std::remove_reference_t<decltype(*std::declval<Vector&>().data())>, T>>>
+  template <typename Vector, typename = decltype(*std::declval<Vector&>().data())>
   Memory(Vector& vector) : data(vector.data()), shape{vector.size()} {  // NOLINT: as its memory
+    using Given = std::remove_reference_t<decltype(*vector.data())>;
     static_assert(N == 1, "an array of several axes: Memory<T, N>(data, {n, m})");
+    static_assert(!std::is_const_v<Given>, "a kernel may write to its arrays: none is const");
+    static_assert(std::is_same_v<std::remove_const_t<Given>, T>, "elements of another type");
   }
   T* data;
   std::array<std::uint64_t, N> shape;
@@ -82,7 +104,7 @@ struct Memory {
 //   place.at(3) = {0.5f, 0.25f};                                        // in the program
 //   Kernel fall("fall", [&] { ForEach(place, [&](Int i) { place[i] -= ...; }); });   // in kernels
 template <typename T, std::size_t N>
-class Field {
+class Field : public Elements<T, N, Field<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
 
@@ -110,12 +132,7 @@ class Field {
     return data()[position];
   }
 
-  // --- In kernels
-  template <typename... Indices>
-  Ref<T> operator()(Indices... indices) const {
-    return Array<T, N>(param())(indices...);
-  }
-  Ref<T> operator[](Index index) const { return Array<T, N>(param())[index]; }
+  // --- In kernels: f(i, j), and
   ParamId param() const { return Trace::Current().UseField(dense_.get()); }
 
  private:

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kiln/dsl/trace.hpp"
+
 namespace kiln::dsl {
 
 // A kernel or field that cannot be made, or a launch that failed. what() says why, and where in the
@@ -18,6 +20,12 @@ class Error : public std::runtime_error {
  private:
   kiln_status code_;
 };
+
+// Throws a mistake of a kernel, with the program's line.
+[[noreturn]] inline void Refuse(Place place, const std::string& text) {
+  throw Error(KILN_INVALID_ARGUMENT,
+              std::string(place.file) + ":" + std::to_string(place.line) + ": " + text);
+}
 
 // Throws what the library says if a call failed.
 inline void Check(kiln_status status) {

@@ -18,7 +18,9 @@ namespace detail {
 
 // What a parameter of the traced function is in the kernel, and what a launch gives for it.
 template <typename P>
-struct Parameter;
+struct Parameter {
+  static_assert(kNever<P>, "a parameter of a kernel is an Array<T, N> or a Value<T>");
+};
 template <typename T>
 struct Parameter<Value<T>> {
   using Argument = const T&;
@@ -55,6 +57,7 @@ struct Parameter<Array<T, N>> {
 
 template <typename R>
 struct Result {
+  static_assert(kIsOperand<R>, "a kernel returns a value of its own: of a number, Expr<int>(3)");
   using Type = typename R::Of;
   static void Return(const R& value) {
     Trace::Current().Return({Expr<Type>(value).node()}, {Facts<Type>::kType});
@@ -86,8 +89,8 @@ template <typename Returns, typename... Params>
 class KernelOf {
  public:
   template <typename Function>
-  KernelOf(const std::string& name, const Function& function)
-      : program_(Make(name, function, std::index_sequence_for<Params...>())) {}
+  KernelOf(const std::string& name, const Function& function, Place place)
+      : program_(Make(name, function, place, std::index_sequence_for<Params...>())) {}
 
   // Launches the kernel, and returns when it has ended, what it returns.
   auto operator()(typename detail::Parameter<Params>::Argument... arguments) {
@@ -111,8 +114,12 @@ class KernelOf {
 
  private:
   template <typename Function, std::size_t... I>
-  Program Make(const std::string& name, const Function& function, std::index_sequence<I...>) {
+  Program Make(const std::string& name, const Function& function, Place place,
+               std::index_sequence<I...>) {
+    static_assert(std::is_invocable_v<const Function&, Params...>,
+                  "a kernel takes its parameters by value");
     Trace trace;
+    trace.SetPlace(place);  // until a statement has a line of its own
     ((params_[I] = detail::Parameter<Params>::Add()), ...);
     if constexpr (std::is_void_v<Returns>) {
       function(Params(params_[I])...);
@@ -137,8 +144,18 @@ template <typename Returns, typename... Params>
 struct KernelType<Returns, std::tuple<Params...>> {
   using Type = KernelOf<Returns, Params...>;
 };
+template <typename Function, typename = void>
+constexpr bool kHasOneForm = false;
 template <typename Function>
-using SignatureOf = Signature<decltype(&Function::operator())>;
+constexpr bool kHasOneForm<Function, std::void_t<decltype(&Function::operator())>> = true;
+template <typename Function>
+struct SignatureIn {
+  static_assert(kHasOneForm<Function>,
+                "a kernel is a lambda whose parameters are Array<T, N> and Value<T>, not auto");
+  using Type = Signature<decltype(&Function::operator())>;
+};
+template <typename Function>
+using SignatureOf = typename SignatureIn<Function>::Type;
 template <typename Function>
 using KernelFor = typename KernelType<typename SignatureOf<Function>::Returns,
                                       typename SignatureOf<Function>::Parameters>::Type;
@@ -147,8 +164,9 @@ using KernelFor = typename KernelType<typename SignatureOf<Function>::Returns,
 template <typename Function>
 class Kernel : public detail::KernelFor<Function> {
  public:
-  Kernel(const std::string& name, const Function& function)
-      : detail::KernelFor<Function>(name, function) {}
+  Kernel(const std::string& name, const Function& function, const char* file = __builtin_FILE(),
+         int line = __builtin_LINE())
+      : detail::KernelFor<Function>(name, function, Place{file, line}) {}
 };
 
 }  // namespace kiln::dsl

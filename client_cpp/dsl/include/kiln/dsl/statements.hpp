@@ -66,6 +66,8 @@ namespace detail {
 template <std::size_t... Axes, typename Body>
 void LoopBody(NodeNumber loop, const Body& body, std::index_sequence<Axes...>) {
   Trace& trace = Trace::Current();
+  static_assert(std::is_invocable_v<const Body&, decltype(Int(loop), Axes, Int(loop))...>,
+                "the body takes an Int for each axis");
   const Int indices[] = {Int(trace.LoopIndex(loop, static_cast<int>(Axes)))...};
   body(indices[Axes]...);
   trace.End();
@@ -94,6 +96,7 @@ void For(const RangeOf<N>& range, const Body& body) {
 template <typename Data, typename Body, std::size_t kAxes = Data::kAxes>
 void ForEach(const Data& data, const Body& body, const char* file = __builtin_FILE(),
              int line = __builtin_LINE()) {
+  static_assert(kAxes > 0, "without an axis there is one element: no loop is needed");
   Trace& trace = Trace::Current();
   trace.SetPlace({file, line});
   detail::LoopBody(trace.BeginOver(data.param()), body, std::make_index_sequence<kAxes>());
@@ -129,6 +132,8 @@ void If(const Condition& condition, const Then& then, const Otherwise& otherwise
 template <typename Function, typename Body>
 void While(const Function& condition, const Body& body, const char* file = __builtin_FILE(),
            int line = __builtin_LINE()) {
+  static_assert(!kIsOperand<Function>,
+                "the condition is a function: While([&] { return ...; }, ...)");
   Trace& trace = Trace::Current();
   trace.SetPlace({file, line});
   trace.BeginWhile();
@@ -155,13 +160,13 @@ auto Choose(const Condition& condition, const Then& then, const Otherwise& other
 // Prints a line; each {} takes a value: Print("x[{}] = {}", i, x[i]).
 template <typename... Values>
 void Print(const std::string& format, const Values&... values) {
-  Trace::Current().Print(format, {Expr<typename Values::Of>(values).node()...});
+  Trace::Current().Print(format, {Plain(values).node()...});
 }
 // In debug sessions: fails the launch with the text if the condition does not hold.
 template <typename... Values>
 void Assert(const Condition& condition, const std::string& format, const Values&... values) {
   Trace::Current().SetPlace(condition.place);
-  Trace::Current().Assert(condition.node, format, {Expr<typename Values::Of>(values).node()...});
+  Trace::Current().Assert(condition.node, format, {Plain(values).node()...});
 }
 
 }  // namespace kiln::dsl

@@ -41,7 +41,7 @@ class Trace {
     return *Slot();
   }
 
-  Trace() : trace_(kiln_trace_new()), outer_(Slot()) {
+  Trace() : trace_(kiln_trace_new()), outer_(Slot()), serial_(NextSerial()) {
     if (trace_ == nullptr) std::abort();
     Slot() = this;
   }
@@ -53,9 +53,15 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
   ::kiln_trace* get() const { return trace_; }
+  // No other trace of the program has this number.
+  std::uint64_t serial() const { return serial_; }
 
   // Of what is made from now on.
-  void SetPlace(Place place) { kiln_trace_place(trace_, place.file, place.line); }
+  void SetPlace(Place place) {
+    place_ = place;
+    kiln_trace_place(trace_, place.file, place.line);
+  }
+  Place place() const { return place_; }
 
   // --- Parameters. The program's fields become parameters when the kernel first uses them.
   ParamId AddValue(ValueType type) { return kiln_trace_value(trace_, type); }
@@ -150,8 +156,15 @@ class Trace {
     return current;
   }
 
+  static std::uint64_t NextSerial() {
+    static std::uint64_t last = 0;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  }
+
   ::kiln_trace* trace_;
   Trace* outer_;  // the thread's before this one
+  std::uint64_t serial_;
+  Place place_ = {"", 0};
 };
 
 }  // namespace kiln::dsl

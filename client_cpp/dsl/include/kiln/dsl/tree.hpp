@@ -113,7 +113,7 @@ class Tree {
 // that use it have it among their arguments; copies share its memory. Reading a cell that is not
 // active gives zeros; writing activates it.
 template <typename T, std::size_t N>
-class TreeField {
+class TreeField : public Elements<T, N, TreeField<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
 
@@ -148,12 +148,7 @@ class TreeField {
   void CopyTo(T* elements) const { Check(kiln_tree_read_all(tree(), field_, elements)); }
   void CopyFrom(const T* elements) const { Check(kiln_tree_write_all(tree(), field_, elements)); }
 
-  // --- In kernels
-  template <typename... Indices>
-  Ref<T> operator()(Indices... indices) const {
-    return Array<T, N>(param())(indices...);
-  }
-  Ref<T> operator[](Index index) const { return Array<T, N>(param())[index]; }
+  // --- In kernels: f(i, j), and
   ParamId param() const { return Trace::Current().UseSNode(tree(), field_); }
 
  private:
@@ -177,12 +172,21 @@ class Cells {
 
 namespace detail {
 
-inline NodeNumber OnCells(const char* op, const SNode& snode, const std::vector<Index>& indices) {
-  if (!indices.empty()) Trace::Current().SetPlace(indices[0].place);
-  std::vector<NodeNumber> nodes;
-  nodes.reserve(indices.size());
-  for (const Index& index : indices) nodes.push_back(index.node);
-  return Trace::Current().Cells(op, snode.param(), nodes);
+// An SNode, with the line that names it.
+struct CellsOf {
+  CellsOf(const SNode& of, const char* file = __builtin_FILE(),  // NOLINT: as the SNode
+          int line = __builtin_LINE())
+      : snode(of), place{file, line} {}
+  const SNode& snode;
+  Place place;
+};
+
+template <typename... Indices>
+NodeNumber OnCells(const char* op, const CellsOf& cells, const Indices&... indices) {
+  const Place place = cells.place;
+  const std::vector<NodeNumber> nodes = {Index(indices, place.file, place.line).node...};
+  Trace::Current().SetPlace(place);
+  return Trace::Current().Cells(op, cells.snode.param(), nodes);
 }
 
 }  // namespace detail
@@ -190,22 +194,22 @@ inline NodeNumber OnCells(const char* op, const SNode& snode, const std::vector<
 // --- What kernels do with cells. Indices count cells of the SNode.
 
 template <typename... Indices>
-void Activate(const SNode& snode, Indices... indices) {
-  detail::OnCells("activate", snode, {Index(indices)...});
+void Activate(detail::CellsOf snode, Indices... indices) {
+  detail::OnCells("activate", snode, indices...);
 }
 // Of a list: all its cells, which the indices of the SNodes above name.
 template <typename... Indices>
-void Deactivate(const SNode& snode, Indices... indices) {
-  detail::OnCells("deactivate", snode, {Index(indices)...});
+void Deactivate(detail::CellsOf snode, Indices... indices) {
+  detail::OnCells("deactivate", snode, indices...);
 }
 template <typename... Indices>
-Expr<bool> IsActive(const SNode& snode, Indices... indices) {
-  return Expr<bool>(detail::OnCells("is_active", snode, {Index(indices)...}));
+Expr<bool> IsActive(detail::CellsOf snode, Indices... indices) {
+  return Expr<bool>(detail::OnCells("is_active", snode, indices...));
 }
 // The number of cells of a list.
 template <typename... Indices>
-Expr<std::int32_t> Length(const SNode& list, Indices... above) {
-  return Expr<std::int32_t>(detail::OnCells("length", list, {Index(above)...}));
+Expr<std::int32_t> Length(detail::CellsOf list, Indices... above) {
+  return Expr<std::int32_t>(detail::OnCells("length", list, above...));
 }
 // Appends a cell to the list in which `field` is, and stores `value` to it. Returns the number of
 // the cell, -1 if the list is full. Other fields of the cell are zero.
@@ -214,15 +218,13 @@ Expr<std::int32_t> Append(const TreeField<T, N>& field, typename Ref<T>::Given v
                           Indices... above) {
   static_assert(sizeof...(Indices) + 1 == N, "the indices above the list");
   const SNode& list = field.parent();
-  std::vector<Index> at = {Index(above)...};
-  Trace::Current().SetPlace(value.place);
-  const Expr<std::int32_t> number(detail::OnCells("append", list, at));
+  const Place place = value.place;
+  const Expr<std::int32_t> number(
+      detail::OnCells("append", detail::CellsOf(list, place.file, place.line), above...));
+  std::vector<NodeNumber> at = {Index(above, place.file, place.line).node...};
   at.insert(at.begin() + static_cast<std::ptrdiff_t>(std::min(list.OwnPosition(), at.size())),
-            Index(number));
-  std::vector<NodeNumber> nodes;
-  nodes.reserve(N);
-  for (const Index& index : at) nodes.push_back(index.node);
-  Ref<T>(field.param(), std::move(nodes)) = value;
+            number.node());
+  Ref<T>(field.param(), std::move(at)) = value;
   return number;
 }
 

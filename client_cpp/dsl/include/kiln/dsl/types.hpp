@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "kiln/dsl/trace.hpp"
@@ -30,6 +31,44 @@ constexpr kiln_dtype DtypeOf() {
   if constexpr (std::is_same_v<T, float>) return KILN_F32;
   if constexpr (std::is_same_v<T, double>) return KILN_F64;
   return KILN_NO_DTYPE;
+}
+
+template <typename T>
+constexpr const char* NameOf() {
+  constexpr const char* kNames[] = {"",    "u1",  "i8",  "i16", "i32", "i64", "u8",
+                                    "u16", "u32", "u64", "f16", "f32", "f64"};
+  return kNames[DtypeOf<T>()];
+}
+
+// Whether a number of C++ stays what it is as a T. Unsigned types take negative numbers of their
+// width, as in C++: -1 is the largest one.
+template <typename T, typename Number>
+constexpr bool Holds(Number number) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<Number> && sizeof(Number) > sizeof(T)) {
+      const bool is_finite = number - number == 0;
+      return !is_finite || (number <= Limits::max() && number >= Limits::lowest());
+    }
+    return true;
+  } else if constexpr (std::is_same_v<Number, bool> || std::is_floating_point_v<Number>) {
+    return true;
+  } else if constexpr (std::is_signed_v<Number>) {
+    constexpr bool kIsWide = sizeof(T) == sizeof(std::int64_t);
+    const auto wide = static_cast<std::int64_t>(number);
+    if constexpr (kIsWide) return true;
+    if constexpr (std::is_signed_v<T>) {
+      return wide >= std::int64_t{Limits::min()} && wide <= std::int64_t{Limits::max()};
+    } else if constexpr (!kIsWide) {
+      constexpr auto kMost = static_cast<std::int64_t>(Limits::max());
+      return wide >= -(kMost / 2 + 1) && wide <= kMost;
+    }
+  } else {
+    return static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(Limits::max());
+  }
+  return true;
 }
 
 // Scalar: of the numbers. Row: what one index gives. With<S>: the same shape of other numbers.

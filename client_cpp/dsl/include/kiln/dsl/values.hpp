@@ -5,16 +5,19 @@
 //   Var<T>   a variable of the kernel. `Var<float> s = 0;` makes one, assignments change it.
 //
 // C++ numbers in expressions are constants. As in the language, one of floating type takes the
-// other operand's type if that is floating, and is an f32 otherwise; an integer is an i32.
+// other operand's type if that is floating, and is an f32 otherwise; an integer is an i32, unless
+// C++ has it in 64 bits. A number that does not fit its type is an Error.
 //
 // `+=` and its like on places are atomic, as in the language. `&&` and `||` compute both sides.
 #ifndef KILN_DSL_VALUES_HPP_
 #define KILN_DSL_VALUES_HPP_
 
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kiln/dsl/error.hpp"
 #include "kiln/dsl/types.hpp"
 
 namespace kiln::dsl {
@@ -24,7 +27,21 @@ class Expr;
 template <typename T>
 class Ref;
 
-struct Operand {};  // the base of what operators take
+// The base of what operators take. Belongs to the kernel in whose function it was made.
+class Operand {
+ public:
+  Operand() : trace_(Trace::Current().serial()) {}
+
+ protected:
+  // Its numbers mean something else in another kernel.
+  void CheckOwn() const {
+    if (trace_ == Trace::Current().serial()) return;
+    Refuse(Trace::Current().place(), "a value of another kernel is used in this one");
+  }
+
+ private:
+  std::uint64_t trace_;
+};
 
 // The type of an operand's value; C++ numbers are their own.
 template <typename A, typename = void>
@@ -73,12 +90,28 @@ struct Pair<A, B, false, false> {
   using First = ConstantType<A, ScalarIn<Second>>;
 };
 
-template <typename T>
-NodeNumber ConstantNode(T number) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return Trace::Current().Float(number, DtypeOf<T>());
+template <typename Number>
+std::string TextOf(Number number) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", static_cast<double>(number));
+    return text;
   } else {
-    return Trace::Current().Integer(static_cast<std::int64_t>(number), DtypeOf<T>());
+    return std::to_string(number);
+  }
+}
+
+// A C++ number as a constant of type T.
+template <typename T, typename Number>
+NodeNumber ConstantNode(Number number, Place place) {
+  if (!Holds<T>(number)) {
+    Refuse(place, "the number " + TextOf(number) + " does not fit " + NameOf<T>());
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    return Trace::Current().Float(static_cast<double>(number), DtypeOf<T>());
+  } else {
+    return Trace::Current().Integer(static_cast<std::int64_t>(static_cast<T>(number)),
+                                    DtypeOf<T>());
   }
 }
 
@@ -97,8 +130,9 @@ class Expr : public Operand {
   Expr(const Ref<T>& place);  // NOLINT: what a place holds
   // A constant.
   template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
-  Expr(Number number)  // NOLINT: constants are values
-      : node_(ConstantNode(static_cast<ScalarIn<T>>(number))) {
+  Expr(Number number, const char* file = __builtin_FILE(),  // NOLINT: constants are values
+       int line = __builtin_LINE())
+      : node_(ConstantNode<ScalarIn<T>>(number, {file, line})) {
     static_assert(Facts<T>::kIsScalar, "a number is no vector: use Vector(...)");
     static_assert(std::is_floating_point_v<T> || !std::is_floating_point_v<Number>,
                   "a fraction for an integer: use Cast<...>(...)");
@@ -107,14 +141,16 @@ class Expr : public Operand {
   // A value does not change: Var<T> does.
   Expr& operator=(const Expr&) = delete;
 
-  NodeNumber node() const { return node_; }
+  NodeNumber node() const {
+    this->CheckOwn();
+    return node_;
+  }
 
   // Of a vector (one index) or matrix (two).
   template <typename... Indices>
   Expr<ScalarIn<T>> operator()(Indices... indices) const {
     static_assert(sizeof...(Indices) == (Facts<T>::kType.columns > 0 ? 2 : 1), "as many as axes");
-    return Expr<ScalarIn<T>>(
-        Trace::Current().Extract(node_, {Expr<std::int32_t>(indices).node()...}));
+    return Expr<ScalarIn<T>>(Trace::Current().Extract(node(), {Position(indices)...}));
   }
   template <typename I>
   Expr<ScalarIn<T>> operator[](I index) const {
@@ -128,6 +164,15 @@ class Expr : public Operand {
   }
 
  private:
+  template <typename I>
+  static NodeNumber Position(const I& index) {
+    if constexpr (kIsOperand<I>) {
+      return Expr<std::int32_t>(index).node();
+    } else {
+      return ConstantNode<std::int32_t>(index, Trace::Current().place());
+    }
+  }
+
   NodeNumber node_;
 };
 
@@ -137,23 +182,41 @@ Expr<T> ValueOf(const A& operand) {
   if constexpr (kIsOperand<A>) {
     return Expr<typename A::Of>(operand);
   } else {
-    return Expr<T>(operand);
+    const Place place = Trace::Current().place();
+    return Expr<T>(operand, place.file, place.line);
   }
+}
+
+// The same in an operation whose result is an R. A whole number that is no i32 is an i64 there,
+// unless the result could not show it.
+template <typename R, typename T, typename A>
+NodeNumber OperandNode(const A& operand) {
+  using S = ScalarIn<R>;
+  if constexpr (std::is_integral_v<A> && sizeof(A) == sizeof(std::int32_t)) {
+    if (!Holds<std::int32_t>(operand)) {
+      constexpr bool kShows = std::is_floating_point_v<S> || std::is_same_v<S, bool> ||
+                              std::is_unsigned_v<S> || sizeof(S) == 8;
+      if constexpr (kShows) {
+        return Trace::Current().Integer(static_cast<std::int64_t>(operand), KILN_I64);
+      }
+    }
+  }
+  return ValueOf<T>(operand).node();
 }
 
 struct Index {
   template <typename I, typename = std::enable_if_t<kIsOperand<I> || std::is_integral_v<I>>>
   Index(const I& index, const char* file = __builtin_FILE(),  // NOLINT: indices of all kinds
         int line = __builtin_LINE())
-      : place{file, line}, node(NodeOf(index)) {}
+      : place{file, line}, node(NodeOf(index, place)) {}
 
   template <typename I>
-  static NodeNumber NodeOf(const I& index) {
+  static NodeNumber NodeOf(const I& index, Place place) {
     if constexpr (kIsOperand<I>) {
       static_assert(std::is_integral_v<typename I::Of>, "an index is an integer");
       return Expr<typename I::Of>(index).node();
     } else {
-      return Expr<std::int32_t>(index).node();
+      return ConstantNode<std::int32_t>(index, place);
     }
   }
 
@@ -178,9 +241,9 @@ class Ref : public Operand {
     template <typename A, typename = std::enable_if_t<kIsOperand<A> || std::is_arithmetic_v<A>>>
     Given(const A& value, const char* file = __builtin_FILE(),  // NOLINT: values of all kinds
           int line = __builtin_LINE())
-        : place{file, line}, node(NodeOf(value)) {}
+        : place{file, line}, node(NodeOf(value, place)) {}
     template <typename A>
-    static NodeNumber NodeOf(const A& value) {
+    static NodeNumber NodeOf(const A& value, Place place) {
       if constexpr (kIsOperand<A>) {
         // A number fills a vector; a vector is no number.
         static_assert(Facts<typename A::Of>::kIsScalar ||
@@ -188,7 +251,7 @@ class Ref : public Operand {
                       "a value of another shape");
         return Expr<typename A::Of>(value).node();
       } else {
-        return Expr<ScalarIn<T>>(value).node();
+        return Expr<ScalarIn<T>>(value, place.file, place.line).node();
       }
     }
     Place place;
@@ -217,6 +280,7 @@ class Ref : public Operand {
   }
 
   NodeNumber address() const {
+    this->CheckOwn();
     return is_global_ ? Trace::Current().Global(storage_, indices_) : address_;
   }
 
@@ -257,7 +321,7 @@ class Var : public Ref<T> {
   template <typename A>
   static NodeNumber Make(const A& init, Place place) {
     Trace::Current().SetPlace(place);
-    return Trace::Current().Local(Ref<T>::Given::NodeOf(init), Facts<T>::kType);
+    return Trace::Current().Local(Ref<T>::Given::NodeOf(init, place), Facts<T>::kType);
   }
 };
 
@@ -269,8 +333,8 @@ Expr<R> BinaryOp(const char* op, const A& a, const B& b) {
   using Types = Pair<A, B>;
   static_assert(kShapesFit<typename Types::First, typename Types::Second>,
                 "vectors and matrices of different shapes");
-  const NodeNumber first = ValueOf<typename Types::First>(a).node();
-  const NodeNumber second = ValueOf<typename Types::Second>(b).node();
+  const NodeNumber first = OperandNode<R, typename Types::First>(a);
+  const NodeNumber second = OperandNode<R, typename Types::Second>(b);
   return Expr<R>(Trace::Current().Binary(op, first, second, Facts<R>::kType));
 }
 
@@ -356,14 +420,28 @@ auto Cast(const A& x) {
   return Expr<R>(Trace::Current().Cast(Expr<typename A::Of>(x).node(), Facts<R>::kType));
 }
 
+// A value; of a C++ number, the constant that it is beside an integer.
+template <typename A>
+auto Plain(const A& operand) {
+  if constexpr (kIsOperand<A>) {
+    return Expr<typename A::Of>(operand);
+  } else {
+    return ValueOf<ConstantType<A, std::int32_t>>(operand);
+  }
+}
+
 // `a` where the condition holds, otherwise `b`; both are computed.
 template <typename C, typename A, typename B>
 auto Select(const C& condition, const A& a, const B& b) {
-  using Types = Pair<A, B>;
-  using R = PromotedPair<A, B>;
-  return Expr<R>(Trace::Current().Select(
-      Expr<typename C::Of>(condition).node(), ValueOf<typename Types::First>(a).node(),
-      ValueOf<typename Types::Second>(b).node(), Facts<R>::kType));
+  if constexpr (!kIsOperand<A> && !kIsOperand<B>) {
+    return Select(condition, Plain(a), b);
+  } else {
+    using Types = Pair<A, B>;
+    using R = PromotedPair<A, B>;
+    return Expr<R>(Trace::Current().Select(
+        Expr<typename C::Of>(condition).node(), OperandNode<R, typename Types::First>(a),
+        OperandNode<R, typename Types::Second>(b), Facts<R>::kType));
+  }
 }
 
 // A vector of numbers: Vector<float>(x[i], 0, 1).
@@ -382,7 +460,10 @@ auto Matrix(const Elements&... elements) {
 
 namespace detail {
 template <typename A, typename B>
-struct Product;
+struct Product {
+  static_assert(kNever<A>, "the second operand has as many rows as the first has columns");
+  using Type = A;
+};
 template <typename S, std::size_t N, std::size_t K, std::size_t M>
 struct Product<Mat<S, N, K>, Mat<S, K, M>> {
   using Type = Mat<S, N, M>;
