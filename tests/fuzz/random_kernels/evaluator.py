@@ -11,105 +11,24 @@ import ast
 import itertools
 import math
 
-from . import data
-from .numbers import FLOATS, FUNCTIONS, INTS, TYPES, Arithmetic, Number, Undecided, bounds, rounded
+from .calls import Calls
+from .numbers import FLOATS, INTS, TYPES, Arithmetic, Number, Undecided
+from .values import (
+    Field,
+    Function,
+    Matrix,
+    MatrixType,
+    Place,
+    Struct,
+    StructType,
+    Variable,
+    numbers_of,
+    swizzle,
+    text_of,
+)
 
 _STEPS = 60_000  # the most visits of nodes; a program with more is Undecided
 _DEPTH = 40  # calls within calls
-
-
-class Matrix:
-    """An immutable vector or matrix. shape: (n,) or (n, m); items: its numbers, row by row."""
-
-    def __init__(self, shape, items):
-        self.shape = shape
-        self.items = tuple(items)
-
-    def replaced(self, position, value):
-        items = list(self.items)
-        items[position] = value
-        return Matrix(self.shape, items)
-
-    def row(self, i):
-        return self.items[i * self.shape[1] : (i + 1) * self.shape[1]]
-
-    def column(self, j):
-        return self.items[j :: self.shape[1]]
-
-
-class Struct:
-    """An immutable struct: its type and the values of its members."""
-
-    def __init__(self, type, members):
-        self.type = type
-        self.members = members
-
-
-class StructType:
-    def __init__(self, members, methods=None):
-        self.members = members  # name to type
-        self.methods = methods or {}  # name to its tree
-
-
-class MatrixType:
-    def __init__(self, shape, type):
-        self.shape = shape
-        self.type = type
-
-
-class Field:
-    """A field or an ndarray: its cells in row-major order."""
-
-    def __init__(self, name, type, shape, atomic_floats=False):
-        self.type = type
-        self.shape = shape
-        self.cells = data.cells(name, type, shape, _make)
-
-    def position(self, indices):
-        if len(indices) != len(self.shape):
-            raise Undecided("another number of indices")
-        position = 0
-        for index, size in zip(indices, self.shape):
-            if not 0 <= index < size:
-                raise Undecided("out of bounds")
-            position = position * size + index
-        return position
-
-
-def _make(type, numbers):
-    """A value of the type from the next of `numbers`, a function from scalar type to value."""
-    if isinstance(type, MatrixType):
-        items = [_make(type.type, numbers) for _ in range(math.prod(type.shape))]
-        return Matrix(type.shape, items)
-    if isinstance(type, StructType):
-        return Struct(type, {n: _make(t, numbers) for n, t in type.members.items()})
-    return Number(type, numbers(type))
-
-
-class Function:
-    """A func or a real func."""
-
-    def __init__(self, tree, real):
-        self.tree = tree
-        self.real = real
-
-
-class Place:
-    """A place of a value: it can be read, and written with a conversion to its type."""
-
-    def __init__(self, get, put):
-        self.get = get
-        self.put = put
-
-
-class Variable:
-    """A local variable, or the meaning of another name."""
-
-    __slots__ = ("value", "constant")
-
-    def __init__(self, value, constant=False):
-        self.value = value
-        self.constant = constant
 
 
 class _Break(Exception):
@@ -131,7 +50,7 @@ def evaluate(text, loose=False):
     return Evaluator(ast.parse(text), loose).run()
 
 
-class Evaluator:
+class Evaluator(Calls):
     def __init__(self, tree, loose=False):
         self.steps = 0
         self.depth = 0
@@ -150,7 +69,7 @@ class Evaluator:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             return
         if isinstance(node, ast.FunctionDef):
-            decorator = _text(node.decorator_list[0])
+            decorator = text_of(node.decorator_list[0])
             if decorator == "ti.kernel":
                 self.kernel = node
             else:
@@ -182,7 +101,7 @@ class Evaluator:
 
     def _global(self, name, node):
         if isinstance(node, ast.Call):
-            called = _text(node.func)
+            called = text_of(node.func)
             if called in ("ti.field", "ti.ndarray"):
                 return Field(name, self.type(node.args[0]), self._shape(node.args[1:]))
             if called in ("ti.Vector.field", "ti.Vector.ndarray"):
@@ -220,7 +139,7 @@ class Evaluator:
 
     def type(self, node):
         """The type that an expression of the module, or an annotation, names."""
-        text = _text(node)
+        text = text_of(node)
         if text.startswith("ti.") and text[3:] in TYPES:
             return text[3:]
         if isinstance(node, ast.Name) and isinstance(
@@ -228,7 +147,7 @@ class Evaluator:
         ):
             return self.globals[node.id]
         if isinstance(node, ast.Call):
-            called = _text(node.func)
+            called = text_of(node.func)
             if called == "ti.types.vector":
                 return MatrixType((node.args[0].value,), self.type(node.args[1]))
             if called == "ti.types.matrix":
@@ -257,7 +176,7 @@ class Evaluator:
             raise Undecided("too deep") from None
         except (_Break, _Continue):
             raise Undecided("break or continue outside a loop") from None
-        seen = {n: [x for cell in v.cells for x in _numbers(cell)] for n, v in visible.items()}
+        seen = {n: [x for cell in v.cells for x in numbers_of(cell)] for n, v in visible.items()}
         if self.kernel.returns is not None:
             if result is None:
                 raise Undecided("no value returned")
@@ -267,9 +186,9 @@ class Evaluator:
                 if len(result) != len(kinds):
                     raise Undecided("another number of returned values")
                 parts = [self.convert(x, t) for x, t in zip(result, kinds)]
-                seen["return"] = [x for part in parts for x in _numbers(part)]
+                seen["return"] = [x for part in parts for x in numbers_of(part)]
             else:
-                seen["return"] = list(_numbers(self.convert(result, self.type(kinds))))
+                seen["return"] = list(numbers_of(self.convert(result, self.type(kinds))))
         elif result is not None:
             raise Undecided("a value returned")
         return seen
@@ -323,7 +242,7 @@ class Evaluator:
     def _do_expr(self, node):
         if isinstance(node.value, ast.Constant):
             return
-        if _text(node.value).startswith("ti.loop_config"):
+        if text_of(node.value).startswith("ti.loop_config"):
             return
         self.value(node.value, statement=True)
 
@@ -368,7 +287,7 @@ class Evaluator:
         place = self.place(node.target)
         old = place.get()  # before the right side, as in Python
         value = self.value(node.value)
-        changed = any(x is not y for x, y in zip(_numbers(place.get()), _numbers(old)))
+        changed = any(x is not y for x, y in zip(numbers_of(place.get()), numbers_of(old)))
         if changed and (self.loose or not isinstance(node.target, ast.Name)):
             raise Undecided("a target that its own value changes")
         if op in ("+", "-", "&", "|", "^"):
@@ -423,7 +342,7 @@ class Evaluator:
     def _turns(self, node):
         """(whether the loop is unrolled, the values of its variable)."""
         if isinstance(node, ast.Call):
-            called = _text(node.func)
+            called = text_of(node.func)
             if called == "ti.static":
                 _, turns = self._turns(node.args[0])
                 values = []
@@ -597,7 +516,7 @@ class Evaluator:
     def _type_of(self, node):
         """A value of the type that the expression has. The expression must have no effects."""
         for one in ast.walk(node):
-            if isinstance(one, ast.Call) and "atomic" in _text(one.func):
+            if isinstance(one, ast.Call) and "atomic" in text_of(one.func):
                 raise Undecided("effects in an operand")
             if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
                 raise Undecided("a call in an operand")
@@ -619,7 +538,7 @@ class Evaluator:
                 raise Undecided("no such member")
             return base.members[node.attr]
         if isinstance(base, Matrix):
-            positions = _swizzle(base, node.attr)
+            positions = swizzle(base, node.attr)
             if len(positions) == 1:
                 return base.items[positions[0]]
             return Matrix((len(positions),), [base.items[i] for i in positions])
@@ -683,7 +602,7 @@ class Evaluator:
 
     def _cell(self, field, index):
         nodes = index.elts if isinstance(index, ast.Tuple) else [index]
-        if _text(index) == "None":
+        if text_of(index) == "None":
             k = field.position([0] * len(field.shape))
         else:
             indices = []
@@ -708,7 +627,7 @@ class Evaluator:
             )
         if not isinstance(base, Matrix):
             raise Undecided(f"an attribute {name}")
-        positions = _swizzle(base, name)
+        positions = swizzle(base, name)
         if len(positions) == 1:
             k = positions[0]
             return Place(
@@ -761,325 +680,9 @@ class Evaluator:
             raise Undecided("what cannot be assigned")
         return self.math.cast(self.scalar(value), old.type)
 
-    # ---- calls
-
-    def _get_call(self, node, statement):
-        if isinstance(node.func, ast.Name):
-            if node.func.id in ("min", "max", "abs", "int", "float") and node.func.id not in (
-                self.globals
-            ):
-                return self._builtin(node.func.id, [self.value(x) for x in node.args])
-            called = self.value(node.func)
-            if isinstance(called, Function):
-                return self._call(called, node)
-            if isinstance(called, StructType):
-                return self._struct(called, node)
-            if isinstance(called, MatrixType):
-                return self.convert(self._flat(node.args, called.shape), called)
-            raise Undecided("a call of that")
-        text = _text(node.func)
-        if text.startswith("ti.atomic_"):
-            return self._atomic(text[len("ti.atomic_") :], node)
-        if text in ("ti.Vector", "ti.Matrix"):
-            to = self.type(node.args[1]) if len(node.args) > 1 else None
-            return self._matrix(self.value(node.args[0]), to)
-        if text in ("ti.cast", "ti.bit_cast"):
-            function = self.math.cast if text == "ti.cast" else self.math.bit_cast
-            to = self.type(node.args[1])
-            return self.each(lambda x: function(x, to), self.value(node.args[0]))
-        if text in ("ti.Vector.zero", "ti.Matrix.zero", "ti.Vector.one", "ti.Matrix.one"):
-            to, shape = self.type(node.args[0]), tuple(x.value for x in node.args[1:])
-            item = self.math.cast(int(text.endswith("one")), to)
-            return Matrix(shape, [item] * math.prod(shape))
-        if _text(node.func.value) in ("ti", "ti.math"):
-            name = node.func.attr
-            return self._builtin(name, [self.value(x) for x in node.args])
-        return self._method(node)
-
-    def _flat(self, nodes, shape):
-        items = [self.value(x) for x in nodes]
-        if len(items) != math.prod(shape):
-            raise Undecided("another number of elements")
-        return Matrix(shape, items)
-
-    def _matrix(self, rows, to):
-        """From lists. to: the element type; without one all must have one type."""
-        if not isinstance(rows, list) or not rows:
-            raise Undecided("elements were expected")
-        shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
-        flat = [x for row in rows for x in row] if len(shape) == 2 else rows
-        if len(flat) != math.prod(shape) or any(isinstance(x, (list, Matrix)) for x in flat):
-            raise Undecided("elements of an uneven matrix")
-        items = [self.math.lift(self.scalar(x)) for x in flat]
-        if to is not None:
-            items = [self.math.cast(x, to) for x in items]
-        elif len({x.type for x in items}) > 1:
-            raise Undecided("elements of several types")
-        return Matrix(shape, items)
-
-    def _struct(self, type, node):
-        if len(node.args) > len(type.members):
-            raise Undecided("more members than there are")
-        given = dict(zip(type.members, (self.value(x) for x in node.args)))
-        given.update((k.arg, self.value(k.value)) for k in node.keywords)
-        return self._made(type, given)
-
-    def _made(self, type, given):
-        """A struct from some members; the others are zero."""
-        return Struct(type, {n: self._made_of(t, given.get(n, 0)) for n, t in type.members.items()})
-
-    def _made_of(self, to, value):
-        """The value of a member. One number fills a matrix, or is the first member of a struct."""
-        if not isinstance(value, (Number, int, float)):
-            return self.convert(value, to)
-        if isinstance(to, StructType):
-            return self._made(to, dict(zip(to.members, [value])))
-        return self._filled(to, value)
-
-    def _filled(self, to, number):
-        """A value of the type whose numbers are all `number`."""
-        if isinstance(to, StructType):
-            return Struct(to, {n: self._filled(t, number) for n, t in to.members.items()})
-        if isinstance(to, MatrixType):
-            return Matrix(to.shape, [self._filled(to.type, number)] * math.prod(to.shape))
-        return self.math.cast(number, to)
-
-    def _fill(self, field, value):
-        if isinstance(field.type, StructType) and not isinstance(value, Struct):
-            filled = self._filled(field.type, self.scalar(value))
-            field.cells[:] = [filled] * len(field.cells)
-        else:
-            field.cells[:] = [self.convert_like(value, x, broadcast=True) for x in field.cells]
-
-    def _call(self, function, node):
-        scope = {}
-        parameters = function.tree.args.args
-        if len(node.args) != len(parameters) or node.keywords:
-            raise Undecided("another number of arguments")
-        for parameter, argument in zip(parameters, node.args):
-            annotation = parameter.annotation
-            if annotation is not None and _text(annotation) == "ti.template()":
-                if isinstance(argument, ast.Name) and self._find(argument.id) is not None:
-                    scope[parameter.arg] = self._find(argument.id)  # the variable itself
-                    continue
-                scope[parameter.arg] = Variable(self.value(argument), True)
-                continue
-            value = self.value(argument)
-            if annotation is not None:
-                value = self._passed(value, self.type(annotation), function.real)
-            elif isinstance(value, (int, float)):
-                value = self.math.lift(value)
-            elif isinstance(value, list):
-                raise Undecided("a sequence as an argument")
-            scope[parameter.arg] = Variable(value, function.real and not isinstance(value, Struct))
-        result = self._body(function.tree, scope)
-        if function.real and function.tree.returns is not None:
-            if result is None:
-                raise Undecided("no value returned")
-            result = self.convert(result, self.type(function.tree.returns))
-        return result
-
-    def _passed(self, value, to, real):
-        """An argument of an annotated parameter. A matrix annotation determines only the shape, and
-        elements keep their type, except in real functions."""
-        if not real and isinstance(to, MatrixType) and isinstance(value, Matrix):
-            if value.shape != to.shape:
-                raise Undecided("a matrix of that shape was expected")
-            return value
-        return self.convert(value, to)
-
-    def _atomic(self, name, node):
-        place = self.place(node.args[0])
-        value = self.value(node.args[1])
-        old = place.get()
-        value = self.convert_like(value, old, broadcast=True)
-        op = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}.get(name, name)
-        place.put(self.convert_like(self.binary(op, old, value), old))
-        return old
-
-    def _builtin(self, name, values):
-        if name in TYPES:
-            if len(values) != 1:
-                raise Undecided("a cast of several values")
-            if isinstance(values[0], int) and not isinstance(values[0], bool):
-                if name not in INTS or not bounds(name)[0] <= values[0] <= bounds(name)[1]:
-                    raise Undecided("a literal that is not of its type")
-            if isinstance(values[0], float) and name not in FLOATS:
-                raise Undecided("a literal that is not of its type")
-            if isinstance(values[0], float) and name in FLOATS:
-                return Number(name, rounded(name, values[0]))
-            return self.each(lambda x: self.math.cast(x, name), values[0])
-        if name in ("int", "float"):
-            to = self.math.default_ip if name == "int" else self.math.default_fp
-            return self.each(lambda x: self.math.cast(x, to), values[0])
-        if name in ("min", "max"):
-            result = values[0]
-            for value in values[1:]:
-                result = self.binary(name, result, value)
-            return result
-        if name == "abs":
-            return self.each(self.math.absolute, values[0])
-        if name in ("floor", "ceil", "round"):
-            return self.each(lambda x: self.math.rounding(name, x), values[0])
-        if name in FUNCTIONS:
-            return self.each(lambda *x: self.math.function(name, *x), *values)
-        if name == "pow":
-            return self.binary("**", *values)
-        if name in ("raw_div", "raw_mod"):
-            return self.each(lambda x, y: self.math.raw(name, x, y), *values)
-        if name in ("popcnt", "clz") and isinstance(values[0], Number):
-            bits = values[0].value & 0xFFFFFFFF
-            if INTS.get(values[0].type) != 32:
-                raise Undecided(f"{name} of another width")
-            counted = bin(bits).count("1") if name == "popcnt" else 32 - bits.bit_length()
-            return Number("i32", counted)
-        if name == "clamp":
-            return self.binary("max", values[1], self.binary("min", values[2], values[0]))
-        if name == "mix":
-            x, y, a = values
-            left = self.binary("*", x, self.binary("-", 1.0, a))
-            return self.binary("+", left, self.binary("*", y, a))
-        if name == "fract":
-            return self.binary("-", values[0], self.math.rounding("floor", values[0]))
-        if name == "bit_shr":
-            return self.each(lambda x, y: self.math.shift(">>>", x, y), *values)
-        if name == "select":
-            return self._select(*values)
-        if name == "static" and len(values) == 1:
-            return values[0]
-        raise Undecided(f"a function {name}")
-
-    def _select(self, condition, a, b):
-        if not any(isinstance(x, (Number, Matrix)) for x in (condition, a, b)):
-            return a if condition else b
-
-        def one(c, x, y):
-            x, y = self.math.lift(x), self.math.lift(y)
-            to = self.math.promoted(x.type, y.type)
-            return self.math.cast(x if self.math.truth(c) else y, to)
-
-        return self.each(one, condition, a, b)
-
-    def _method(self, node):
-        arguments = [self.value(x) for x in node.args]
-        base, name = self.value(node.func.value), node.func.attr
-        if isinstance(base, Struct) and name in base.type.methods:
-            return self._call_method(base.type.methods[name], node.func.value, arguments)
-        if isinstance(base, Field) and name == "fill" and len(arguments) == 1:
-            return self._fill(base, arguments[0])
-        if not isinstance(base, Matrix):
-            raise Undecided(f"a method {name}")
-        shape, items = base.shape, base.items
-        if name in ("sum", "min", "max") and not arguments:
-            op = "+" if name == "sum" else name
-            return self._reduce(op, items)
-        if name == "dot":
-            return self._dot(items, self._operand(arguments[0], shape).items)
-        if name in ("any", "all") and not arguments:
-            truths = [self.math.truth(x) for x in items]
-            return Number("u1", int(any(truths) if name == "any" else all(truths)))
-        if name == "norm" and not arguments:
-            return self.math.function("sqrt", self._dot(items, items))
-        if name == "norm_sqr":
-            return self._dot(items, items)
-        if name == "cross" and shape == (3,):
-            a, b = items, self._operand(arguments[0], shape).items
-            pairs = [(1, 2), (2, 0), (0, 1)]
-            return Matrix((3,), [self._difference(a[i], b[j], a[j], b[i]) for i, j in pairs])
-        if name == "outer_product" and len(shape) == 1 and len(arguments[0].shape) == 1:
-            other = arguments[0]
-            products = [self.math.binary("*", x, y) for x in items for y in other.items]
-            return Matrix((shape[0], other.shape[0]), products)
-        if name == "transpose" and len(shape) == 2:
-            flat = [x for j in range(shape[1]) for x in base.column(j)]
-            return Matrix((shape[1], shape[0]), flat)
-        if name == "trace" and len(shape) == 2 and shape[0] == shape[1]:
-            return self._reduce("+", [items[i * shape[1] + i] for i in range(shape[0])])
-        if name == "determinant" and shape == (2, 2):
-            return self._difference(items[0], items[3], items[2], items[1])
-        if name == "cast":
-            to = self.type(node.args[0])
-            return Matrix(shape, [self.math.cast(x, to) for x in items])
-        raise Undecided(f"a method {name}")
-
-    def _call_method(self, method, owner, arguments):
-        """Calls a method. Assigning members of `self` changes the variable that it is called on."""
-        names = [parameter.arg for parameter in method.args.args]
-        scope = {n: Variable(self.math.lift(self.scalar(x))) for n, x in zip(names[1:], arguments)}
-        changes = not any(isinstance(n, ast.Return) for n in method.body)
-        place = self.place(owner) if changes else None
-        scope[names[0]] = itself = Variable(place.get() if changes else self.value(owner))
-        result = self._body(method, scope)
-        if changes:
-            place.put(itself.value)
-        return result
-
-    def _operand(self, other, shape):
-        if not isinstance(other, Matrix) or other.shape != shape:
-            raise Undecided("a matrix of that shape was expected")
-        return other
-
-    def _difference(self, a, b, c, d):
-        return self.math.binary("-", self.math.binary("*", a, b), self.math.binary("*", c, d))
-
-    def _reduce(self, op, items):
-        """Reduces from the left. The error bound of float sums allows any order."""
-        result = items[0]
-        size = abs(result.value)
-        for item in items[1:]:
-            result = self.math.binary(op, result, item)
-            size += abs(item.value)
-        if op == "+" and len(items) > 2 and result.type in FLOATS:
-            if not math.isfinite(size):
-                raise Undecided("a sum that is not finite")
-            error = 2.0 ** (1 - FLOATS[result.type]) * len(items) * size
-            result = Number(result.type, result.value, result.error + error)
-        return result
-
-    def _dot(self, a, b):
-        return self._reduce("+", [self.math.binary("*", x, y) for x, y in zip(a, b)])
-
-    def _matmul(self, a, b):
-        if self.loose and any(INTS.get(x.type, 32) < 32 for m in (a, b) for x in m.items):
-            raise Undecided("products of narrow integers")
-        if not isinstance(a, Matrix) or not isinstance(b, Matrix) or len(a.shape) != 2:
-            raise Undecided("a product of such operands")
-        if a.shape[1] != b.shape[0]:
-            raise Undecided("a product of such shapes")
-        rows = [a.row(i) for i in range(a.shape[0])]
-        if len(b.shape) == 1:
-            return Matrix((a.shape[0],), [self._dot(row, b.items) for row in rows])
-        columns = [b.column(j) for j in range(b.shape[1])]
-        items = [self._dot(row, column) for row in rows for column in columns]
-        return Matrix((a.shape[0], b.shape[1]), items)
-
-
-def _text(node):
-    """The text of an expression. It is cached in the node, because each visit needs it."""
-    if not hasattr(node, "text"):
-        node.text = ast.unparse(node)
-    return node.text
-
 
 def _tuple(x):
     return x if isinstance(x, tuple) else (x,)
-
-
-def _swizzle(matrix, name):
-    for letters in ("xyzw", "rgba", "stpq"):
-        if len(matrix.shape) == 1 and all(c in letters[: matrix.shape[0]] for c in name):
-            return [letters.index(c) for c in name]
-    raise Undecided(f"an attribute {name}")
-
-
-def _numbers(value):
-    if isinstance(value, Matrix):
-        yield from value.items
-    elif isinstance(value, Struct):
-        for member in value.members.values():
-            yield from _numbers(member)
-    else:
-        yield value
 
 
 _OPERATORS = {
