@@ -48,6 +48,7 @@ struct kiln_trace {
   int line = 0;
   std::map<std::string, uint32_t> files;
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
+  std::vector<std::pair<kiln::ParamId, uint64_t>> arrays;  // with the bytes of an element
   // The position is the builder's number of the tree.
   std::vector<std::shared_ptr<kiln::FieldTree>> trees;
   struct TreeInput {

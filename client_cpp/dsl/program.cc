@@ -1,7 +1,9 @@
 // The service, fields and programs of compile.h, over Session and Launcher.
+#include <map>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client_cpp/dsl/handles.h"
@@ -16,7 +18,13 @@ struct kiln_program {
   std::shared_ptr<const kiln::Instance> instance;
   std::unique_ptr<kiln::Launcher> launcher;
   // The launcher uses their memory.
-  std::vector<std::shared_ptr<kiln::DenseField>> fields;
+  std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
+  struct Array {
+    uint64_t element_bytes = 0;
+    const uint8_t* begin = nullptr;  // of the next run
+    uint64_t bytes = 0;
+  };
+  std::map<kiln::ParamId, Array> arrays;
   std::vector<std::shared_ptr<kiln::FieldTree>> trees;
   std::vector<std::vector<KilnNode*>> nodes;  // by tree of the launches
 };
@@ -110,11 +118,29 @@ absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* p
   if (made.instance == nullptr) return ErrorsOf(name, made);
   program->instance = made.instance;
   program->launcher = std::make_unique<Launcher>(made.instance);
-  for (const auto& [field, param] : trace->fields) {
-    program->launcher->Bind(param, *field);
-    program->fields.push_back(field);
-  }
+  for (const auto& [field, param] : trace->fields) program->launcher->Bind(param, *field);
+  program->fields = trace->fields;
+  for (const auto& [param, bytes] : trace->arrays) program->arrays[param].element_bytes = bytes;
   BindTrees(*trace, made.trees, program);
+  return absl::OkStatus();
+}
+
+// The compiler takes a write to an array for no write to a field: where memory is shared, results
+// would be wrong without a word.
+absl::Status CheckApart(const kiln_program& program) {
+  const std::vector<bool>& writes = program.instance->writes();
+  for (const auto& [param, array] : program.arrays) {
+    for (const auto& [field, of] : program.fields) {
+      const bool is_written = writes[param.number()] || writes[of.number()];
+      if (!is_written || array.begin >= field->data() + field->bytes() ||
+          field->data() >= array.begin + array.bytes) {
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("the array for parameter ", param.number(),
+                       " shares memory with a field that the kernel uses; pass a copy"));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -197,10 +223,20 @@ void kiln_program_set_int(kiln_program* program, kiln_input value, uint32_t elem
 
 void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                             const uint64_t* shape, size_t axes) {
-  program->launcher->Bind(kiln::ParamId(array.number), data, {shape, axes});
+  const kiln::ParamId param(array.number);
+  program->launcher->Bind(param, data, {shape, axes});
+  const auto known = program->arrays.find(param);
+  if (known == program->arrays.end()) return;  // the run says so
+  kiln_program::Array& given = known->second;
+  given.begin = static_cast<const uint8_t*>(data);
+  given.bytes = given.element_bytes;
+  for (size_t axis = 0; axis < axes; ++axis) given.bytes *= shape[axis];
 }
 
-kiln_status kiln_program_run(kiln_program* program) { return Told(program->launcher->Run()); }
+kiln_status kiln_program_run(kiln_program* program) {
+  const absl::Status apart = CheckApart(*program);
+  return Told(apart.ok() ? program->launcher->Run() : apart);
+}
 
 uint64_t kiln_program_result(const kiln_program* program, size_t index) {
   if (index >= program->instance->kernel()->info().results.size()) return 0;

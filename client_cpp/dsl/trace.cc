@@ -113,11 +113,16 @@ kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes
     axes = 1;
   }
   kiln::proto::Storage storage = kiln::ArrayStorage(ScalarOf(element.scalar), axes);
+  uint64_t bytes = kiln::ScalarBytes(ScalarOf(element.scalar));
   for (uint32_t extent : {element.rows, element.columns}) {
-    if (extent > 0) storage.mutable_element()->add_shape(extent);
+    if (extent == 0) continue;
+    storage.mutable_element()->add_shape(extent);
+    bytes *= extent;
   }
   storage.set_alias_set(1);  // arguments may overlap, as in Python
-  return Told(trace->builder.AddStorageParam(storage));
+  const kiln::ParamId param = trace->builder.AddStorageParam(storage);
+  trace->arrays.emplace_back(param, bytes);
+  return Told(param);
 }
 
 kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field) {

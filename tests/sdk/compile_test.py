@@ -194,6 +194,9 @@ def test_bad_input_of_cpp_is_an_error(kiln, prefix, tmp_path):
         f"array: {at('*array')}: an array of another kernel is used in this one",
         f"assert: x[2] is 3 at {at('Assert(')}",
         f"bounds: a check of the kernel failed at {at('x(i, 0)')}",
+        "overlap: the array for parameter 0 shares memory with a field that the kernel uses; pass "
+        "a copy",
+        "6",
         f"cells: {at('Activate(')}: activate of a dense SNode, which has no such op",
     ]
 

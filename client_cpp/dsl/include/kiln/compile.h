@@ -253,7 +253,9 @@ KILN_EXPORT void kiln_program_set_int(kiln_program* program, kiln_input value, u
                                       int64_t number);
 KILN_EXPORT void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                                         const uint64_t* shape, size_t axes);
-/* KILN_FAILED_PRECONDITION if an argument is missing, KILN_ABORTED if an assert failed. */
+/* KILN_FAILED_PRECONDITION if an argument is missing, KILN_INVALID_ARGUMENT if an array shares
+ * memory with a field that the kernel uses and one of the two is written, KILN_ABORTED if an assert
+ * failed. */
 KILN_EXPORT kiln_status kiln_program_run(kiln_program* program);
 /* Number `index` of the last run's results, as kiln_slot_float and kiln_slot_int read it; 0 beyond
  * the last. */

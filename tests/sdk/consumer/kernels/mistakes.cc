@@ -68,6 +68,19 @@ void Debug() {
   Use({});
 }
 
+void Overlaps() {
+  const Field<int, 1> field({10});
+  Kernel fill("fill", [&](Array<int, 1> x) {
+    For(Range({1, 5}), [&](Int i) { x[i] = field[i - 1] + 1; });
+  });
+  Say("overlap", [&] { fill(Memory<int, 1>(field.data() + 2, {5})); });
+  std::vector<int> own(5);
+  fill(own);
+  Kernel read("read", [&](Array<int, 1> x) { return x[0] + field[0]; });
+  field.at(0) = 3;
+  std::printf("%d\n", read(Memory<int, 1>(field.data(), {10})));
+}
+
 void SNodes() {
   Tree tree;
   const SNode cells = tree.root().dense("i", {3});
@@ -81,6 +94,7 @@ int main() {
   Constants();
   Escapes();
   Debug();
+  Overlaps();
   SNodes();
   return 0;
 }
