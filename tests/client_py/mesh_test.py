@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from mesh_patches import elements_around, kinds_of, grid, metadata, tetrahedra  # noqa: E402
+from mesh_patches import elements_around, grid, kinds_of, metadata, tetrahedra  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -164,9 +164,7 @@ class Module:
         for parameter, arg in zip(kernel.parameters, args):
             is_texture = isinstance(arg, TextureArgument)
             if is_texture and not isinstance(arg, RWTextureArgument):
-                raise say.export_of_graph_with_texture_of_any_format(
-                    name=name, argument=arg.name
-                )
+                raise say.export_of_graph_with_texture_of_any_format(name=name, argument=arg.name)
             values.append(arg.stand_in(parameter) if isinstance(arg, Argument) else arg)
         self._kernels[name] = DescribedKernel(kernel, values)
         numbers, constants = [], []

@@ -2,8 +2,9 @@
 
 Metadata describe a mesh in patches. Each patch *owns* some elements and lists all that it uses, its
 own first; relations name the elements of a patch by their places in its list. Kernels need no
-patches: loops run over all elements in the order in which patches own them, and relations are
-tables of elements' numbers. Fields have these tables, so kernels read them as they read fields.
+patches: loops run over all elements, in the order in which patches own them or in that of the
+numbers (frontend/mesh.py), and relations are tables of elements' numbers. Fields have these tables,
+so kernels read them as they read fields.
 """
 
 import enum
@@ -281,7 +282,7 @@ class MeshElementField:
         """Gives all elements attributes.
 
         members: the type of each attribute by its name: scalars, vectors and matrices. reorder:
-        whether memory has them in the order in which kernels loop; indices stay the elements'
+        whether memory has them in the order in which patches own them; indices stay the elements'
         numbers. needs_grad: whether they have gradients. layout: ti.Layout.AOS for one array whose
         cells have all members. Raises TaichiSyntaxError for names that are in use.
 
@@ -450,7 +451,6 @@ class _Reordered:
 
     def __dlpack__(self, **_options):
         raise say.mesh_attribute_in_other_order(title=self._title())
-
 
     @property
     def __cuda_array_interface__(self):

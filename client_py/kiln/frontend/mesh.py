@@ -1,5 +1,7 @@
 """Meshes in kernels: loops over elements, their attributes, and the elements around them."""
 
+import ast
+
 from .. import active, originals
 from ..data.tables import GROUPS, LETTERS, degree
 from ..diagnostics import say
@@ -118,14 +120,35 @@ def mesh_for(t, node, group):
     if ctx.depth:
         t.fail(node.iter, say.mesh_for_cannot_be_nested())
     tables = group._tables
+    # Rows of relations and reordered attributes are in the order of owners. A loop that needs
+    # neither follows the numbers, as its attributes do in memory.
+    in_order_of_owners = any(group._is_reordered.values()) or _follows_relations(node)
+    other = tables["r2g" if in_order_of_owners else "g2r"]
 
     def bind(t, names, indices):
-        ctx.mesh_patch = tables["patch"], indices[0]
-        at = _read(ctx, tables["r2g"], indices[0])
-        t.create(names[0], MeshElementFieldProxy(ctx, group, at, indices[0]))
+        index, looked_up = indices[0], _read(ctx, other, indices[0])
+        at, place = (looked_up, index) if in_order_of_owners else (index, looked_up)
+        ctx.mesh_patch = tables["patch"], place
+        t.create(names[0], MeshElementFieldProxy(ctx, group, at, place))
 
-    cell_loop(t, node, tables["r2g"], bind)
+    cell_loop(t, node, other, bind)
     ctx.mesh_patch = None
+
+
+def _follows_relations(node):
+    """Whether the loop may need the elements around its own: it names them, or does something else
+    with its element than to take an attribute, as to give it to a function."""
+    uses = attributes = 0
+    for part in ast.walk(node):
+        if _is_load(part, node.target.id):
+            uses += 1
+        elif isinstance(part, ast.Attribute) and _is_load(part.value, node.target.id):
+            attributes += part.attr not in GROUPS
+    return uses != attributes
+
+
+def _is_load(node, name):
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
 
 
 def _check_target(t, node):

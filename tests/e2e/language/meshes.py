@@ -525,20 +525,53 @@ def gradients(show):
         show(loss[None], verts.q.grad.to_numpy(), verts.q.grad[5])
 
 
-@case(differs="meshes")
-def serial_loops_follow_the_owners(show):
-    mesh = triangles()
+def orders(show, mesh):
+    """Shows in which order serial loops run."""
     order = ti.field(ti.i32, 16)
     count = ti.field(ti.i32, ())
 
     @ti.kernel
-    def k():
+    def attributes():
         ti.loop_config(serialize=True)
         for v in mesh.verts:
+            v.n = 1
             order[ti.atomic_add(count[None], 1)] = v.id
 
+    @ti.kernel
+    def relations():
+        ti.loop_config(serialize=True)
+        for v in mesh.verts:
+            v.n = v.verts.size
+            order[ti.atomic_add(count[None], 1)] = v.id
+
+    for k in (attributes, relations):
+        count[None] = 0
+        k()
+        show(order.to_numpy())
+
+
+@case()
+def orders_of_serial_loops(show):
+    orders(show, triangles())
+
+
+@case(differs="meshes")
+def orders_of_serial_loops_over_reordered_attributes(show):
+    orders(show, triangles(reorder=True))
+
+
+@case()
+def patches_of_elements_without_relations(show):
+    mesh = triangles()
+    patch = ti.field(ti.i32, 16)
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            patch[v.id] = ti.mesh_patch_idx()
+
     k()
-    show(order.to_numpy())
+    show(patch.to_numpy())
 
 
 # ---- mistakes

@@ -132,7 +132,7 @@ class Field : public Elements<T, N, Field<T, N>> {
     return data()[position];
   }
 
-  // --- In kernels: f(i, j), and
+  // --- In kernels, beside f(i, j)
   ParamId param() const { return Trace::Current().UseField(dense_.get()); }
 
  private:
