@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/check_text.h"
 #include "client_cpp/print_format.h"
 #include "common/language/op_table.h"
 #include "runtime/loaded_kernel.h"
@@ -13,8 +14,8 @@ namespace {
 // Makes texts of what one launch reports, and passes them on.
 class Texts {
  public:
-  Texts(const InstanceTexts& texts, const LaunchReceivers& receivers)
-      : texts_(texts), receivers_(receivers) {
+  Texts(const Instance& instance, const LaunchReceivers& receivers)
+      : instance_(instance), texts_(instance.texts()), receivers_(receivers) {
     // The runtime calls these from any of its threads, one at a time.
     hooks_.print = [this](uint32_t node, const uint64_t* values, uint32_t count) {
       Print(node, values, count);
@@ -22,14 +23,13 @@ class Texts {
     hooks_.fail = [this](uint32_t node, const uint64_t* values, uint32_t count) {
       // Threads may fail together. The first report is the one that counts, as in Python.
       if (failed_) return;
-      const proto::Format* format = FormatOf(node);
-      Fail({format != nullptr ? RenderFormat(*format, texts_.types, values, count) : kCheckFailed,
+      Fail({TextOf(node, values, count),
             PositionsOf(texts_.source_map, NodeNumber(node)),
             NodeNumber(node),
             {values, values + count}});
     };
     hooks_.error = [this](std::string_view text) { Fail({std::string(text), {}, {}, {}}); };
-    hooks_.names = &texts.names;
+    hooks_.names = &texts_.names;
   }
 
   const LaunchHooks& hooks() const { return hooks_; }
@@ -43,6 +43,14 @@ class Texts {
   const proto::Format* FormatOf(uint32_t node) const {
     const auto found = texts_.source_map.formats().find(node);
     return found == texts_.source_map.formats().end() ? nullptr : &found->second;
+  }
+
+  std::string TextOf(uint32_t node, const uint64_t* values, uint32_t count) const {
+    const proto::Format* format = FormatOf(node);
+    if (format != nullptr) return RenderFormat(*format, texts_.types, values, count);
+    // A gradient repeats no checks of its kernel, whose nodes it has.
+    if (instance_.derivatives().params.mode == proto::AUTODIFF_REVERSE) return kCheckFailed;
+    return CheckText(instance_.KindOf(NodeNumber(node)), {values, count});
   }
 
   void Print(uint32_t node, const uint64_t* values, uint32_t count) {
@@ -69,6 +77,7 @@ class Texts {
     if (receivers_.failure) receivers_.failure(failure_);
   }
 
+  const Instance& instance_;
   const InstanceTexts& texts_;
   const LaunchReceivers& receivers_;
   LaunchHooks hooks_;
@@ -86,7 +95,7 @@ std::string PositionText(const std::vector<SourcePosition>& positions) {
 
 absl::Status Launch(const Instance& instance, const uint64_t* arguments, uint64_t* results,
                     int max_threads, const LaunchReceivers& receivers) {
-  Texts texts(instance.texts(), receivers);
+  Texts texts(instance, receivers);
   if (instance.kernel()->Launch(arguments, results, {&texts.hooks(), max_threads})) {
     return absl::OkStatus();
   }

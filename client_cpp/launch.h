@@ -38,9 +38,6 @@ struct LaunchReceivers {
 absl::Status Launch(const Instance& instance, const uint64_t* arguments, uint64_t* results,
                     int max_threads, const LaunchReceivers& receivers);
 
-// The text of a failed check whose own text is unknown.
-inline constexpr char kCheckFailed[] = "a check of the kernel failed";
-
 // The end of a text, " at FILE:LINE" of the innermost position; empty if there is none.
 std::string PositionText(const std::vector<SourcePosition>& positions);
 

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "client_cpp/check_text.h"
 #include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 #include "runtime/slot.h"

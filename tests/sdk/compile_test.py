@@ -193,7 +193,7 @@ def test_bad_input_of_cpp_is_an_error(kiln, prefix, tmp_path):
         f"value: {at('*value')}: a value of another kernel is used in this one",
         f"array: {at('*array')}: an array of another kernel is used in this one",
         f"assert: x[2] is 3 at {at('Assert(')}",
-        f"bounds: a check of the kernel failed at {at('x(i, 0)')}",
+        f"bounds: Out of bound access: index (1, 0) of shape (1, 3) at {at('x(i, 0)')}",
         "overlap: the array for parameter 0 shares memory with a field that the kernel uses; pass "
         "a copy",
         "6",
