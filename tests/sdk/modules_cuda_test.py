@@ -302,8 +302,8 @@ def test_newer_images_are_refused_by_number(sim, seal, tmp_path):
     # A library that knows no images refuses the one, and runs the CPU's code of the other.
     show = [run(KILN, "module", "show", one).splitlines()[1] for one in (sim.image, sim.both)]
     assert [line.strip() for line in show] == [
-        "format 1.1, module ABI 3, tree ABI 1, CUDA ABI 2",
-        "format 1.1, module ABI 2, tree ABI 1, CUDA ABI 2",
+        "format 1.2, module ABI 3, tree ABI 1, CUDA ABI 2",
+        "format 1.2, module ABI 2, tree ABI 1, CUDA ABI 2",
     ]
 
 
