@@ -135,7 +135,7 @@ ScalarTyping TypeScalars(const OpInfo& info, absl::Span<const Scalar> operands,
     case proto::RESULT_TRUTH:
       return all(proto::U1, proto::U1);
     case proto::RESULT_LEFT: {
-      // Casting the count may drop high bits, which is harmless: it is taken modulo the width.
+      // Casting the count may drop high bits, which is harmless: it is taken modulo 32 or 64.
       const Scalar type = arithmetic(operands[0]);
       return all(type, type);
     }

@@ -311,6 +311,14 @@ Value Emitter::Power(Value x, Value y) {
 
 Value Emitter::Shift(proto::Op op, Value x, Value y) {
   if (scalar_ == proto::U1) return x;  // modulo width 1: by nothing
+  if (bits_ < 32) {
+    // In 32 bits, as in C: bytes that are shifted by 8 are 0.
+    const Scalar from = op == proto::OP_SHR ? scalar_ : AsUnsigned(scalar_);
+    const Scalar wide = IsSignedInt(from) ? proto::I32 : proto::U32;
+    const auto widen = [&](Value v) { return EmitCast(b_, loc_, from, wide, v, options_); };
+    const Value shifted = Emitter(b_, loc_, wide, options_).Shift(op, widen(x), widen(y));
+    return EmitCast(b_, loc_, wide, scalar_, shifted, options_);
+  }
   // Modulo the width, as processors do it: a larger count would be poison.
   const Value count = I<arith::AndIOp>(y, Number(bits_ - 1));
   if (op == proto::OP_SHL) return I<arith::ShLIOp>(x, count);

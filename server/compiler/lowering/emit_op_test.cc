@@ -119,6 +119,8 @@ template <typename T>
 std::optional<Wide> Integer(proto::Op op, T x, T y) {
   const int bits = kScalarOf<T> == proto::U1 ? 1 : 8 * sizeof(T);
   const Wide a = x, b = y;
+  // Of a shift: narrow integers are shifted in 32 bits, bools by nothing.
+  const int count = static_cast<int>(b & (bits == 1 ? 0 : std::max(bits, 32) - 1));
   using U = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
   const auto floor_div = [](Wide n, Wide d) { return n / d - (n % d != 0 && (n < 0) != (d < 0)); };
   switch (op) {
@@ -164,11 +166,11 @@ std::optional<Wide> Integer(proto::Op op, T x, T y) {
     case proto::OP_MAX:
       return std::max(a, b);
     case proto::OP_SHL:
-      return static_cast<Wide>(Bits(a) << static_cast<int>(b & (bits - 1)));
+      return static_cast<Wide>(Bits(a) << count);
     case proto::OP_SHR:
-      return a >> static_cast<int>(b & (bits - 1));
+      return a >> count;
     case proto::OP_BIT_SHR:
-      return static_cast<U>(x) >> static_cast<int>(b & (bits - 1));
+      return Bits{static_cast<U>(x)} >> count;
     case proto::OP_BIT_AND:
       return a & b;
     case proto::OP_BIT_OR:

@@ -671,7 +671,14 @@ def integer_division_by_zero(show):
     k(7, 0)
 
 
-@case(differs="shift by 33")
+@case()
+def shifts_of_short_integers_in_32_bits(show):
+    counts = (3, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 40)
+    for t, x in ((ti.u8, 250), (ti.i8, -100), (ti.u16, 60000), (ti.i16, -30000)):
+        _values(show, t, ti.i32, [(x, count) for count in counts], ["<<", ">>", "bit_shr"])
+
+
+@case()
 def shift_beyond_the_width(show):
     for t in (ti.i8, ti.u16, ti.i32, ti.i64):
         _values(show, t, ti.i32, [(5, 33), (5, 65), (5, 17), (5, 9), (5, -1)], ["<<", ">>"])

@@ -311,11 +311,12 @@ class Arithmetic:
         return Number(to, wrapped(to, _PYTHON[op](a.value, b.value)))
 
     def shift(self, op, a, b):
-        """A shift. The result has the left operand's type; the count is taken modulo its width."""
+        """A shift. The result has the left operand's type; the count is taken modulo its width, or
+        modulo 32 for narrower types, which are shifted in 32 bits."""
         a, b = self.lift(a), self.lift(b)
         if a.type not in INTS or b.type not in INTS:
             raise Undecided(f"{op} of such types")
-        count = b.value & (INTS[a.type] - 1)
+        count = b.value & (max(INTS[a.type], 32) - 1)
         if self.loose and count != b.value:
             raise Undecided("a shift past the width")
         if op == ">>":
