@@ -138,6 +138,14 @@ tell_build() {
   show_end
 }
 
+# note_python: writes the version and path of the Python that the modules need to .kiln/bin/python. ./kiln
+# and import errors read them, maybe at this moment: the file is replaced whole.
+note_python() {
+  "${KILN_PYTHON:-/usr/bin/python3}" -c \
+    'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)' >"$root/.kiln/bin/python.new"
+  mv -f "$root/.kiln/bin/python.new" "$root/.kiln/bin/python"
+}
+
 # build_binaries: builds `binaries`, a table like `programs`, and copies changed ones to .kiln/bin. Bazel
 # overwrites its outputs, but a running daemon needs its file, and clients identify the compiler by its
 # file's time and size.
@@ -163,9 +171,7 @@ build_binaries() {
     chmod 755 "$root/.kiln/bin/$name.new"
     mv -f "$root/.kiln/bin/$name.new" "$root/.kiln/bin/$name"
   done <<<"$binaries"
-  # The version and path of the Python that the modules need. ./kiln and import errors read them.
-  "${KILN_PYTHON:-/usr/bin/python3}" -c \
-    'import sys; print("%d.%d" % sys.version_info[:2], sys.executable)' >"$root/.kiln/bin/python"
+  note_python
   # Writes the bytecode now: if users may not write it or turned it off, every start would compile.
   /usr/bin/python3 -m compileall -q "$root/client_py/kiln" || true
 }

@@ -7,6 +7,7 @@ import resource
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -167,6 +168,18 @@ def test_servers_are_built_for_what_uses_them(launcher, tmp_path):
     (tmp_path / "kilnd.conf").unlink()
     _touch(launcher.root / ".kiln" / "bin" / "kilnd-remote")  # would grow old otherwise
     assert chosen("run") == everything
+
+
+def test_the_name_of_the_python_is_there_while_a_build_replaces_it(launcher, tmp_path):
+    """Other launchers may start at that moment."""
+    note = launcher.root / ".kiln" / "bin" / "python"
+    note.write_text("3.0 before\n")
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ncat '{note}' >&2\nexec /usr/bin/python3 \"$@\"\n")
+    python.chmod(0o755)
+    done = launcher("note_python", KILN_PYTHON=str(python))
+    assert done.stderr == "3.0 before\n"
+    assert note.read_text().split() == ["%d.%d" % sys.version_info[:2], "/usr/bin/python3"]
 
 
 def test_the_launcher_works_without_home(launcher):
