@@ -20,7 +20,6 @@ ROWS = {
         "cannot export kernel '{name}': the annotation of '{parameter}' does not say its type; "
         "write ti.types.ndarray(dtype=…, ndim=…), or pass template_args={{'{parameter}': …}}",
     ),
-    "file_is_not_regular": (OSError, "{path} is not a regular file"),
     "export_of_graph_with_constant": (
         TaichiCompilationError,
         "cannot export launch '{name}': the graph passes a value for '{parameter}', and modules "

@@ -27,6 +27,7 @@ ROWS = {
         "'default_up' is always the unsigned type of 'default_ip'. Please set "
         "'default_ip' instead.",
     ),
+    "file_is_not_regular": (OSError, "{path} is not a regular file"),
     "environment_of_wrong_form": (
         ValueError,
         "Environment variable {variable}={text}: {needed} expected",
