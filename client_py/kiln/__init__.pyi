@@ -1240,14 +1240,14 @@ WARN: str
 def abs(x: Any) -> Any:
     """The absolute value, element by element.
 
-    x: a number, or a vector or matrix of them.
+    x: a number, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.abs(-3))  # prints: 3
     """
 def acos(x: Any) -> Any:
     """The angle in [0, pi] with that cosine, in radians, element by element.
 
-    x: a number in [-1, 1], or a vector or matrix of them.
+    x: a number in [-1, 1], or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.acos(1.0))  # prints: 0.0
     """
@@ -1296,7 +1296,7 @@ arm64: Any
 def asin(x: Any) -> Any:
     """The angle in [-pi/2, pi/2] with that sine, in radians, element by element.
 
-    x: a number in [-1, 1], or a vector or matrix of them.
+    x: a number in [-1, 1], or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.asin(0.0))  # prints: 0.0
     """
@@ -1314,7 +1314,8 @@ def assume_in_range(val: Any, base: Any, low: Any, high: Any) -> Any:
 def atan2(a: Any, b: Any) -> Any:
     """The angle of the point (b, a) from the x axis, in radians, in (-pi, pi], element by element.
 
-    a, b: numbers, or vectors or matrices; a number applies to all elements.
+    a, b: numbers, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+    all elements.
 
         print(ti.atan2(0.0, 1.0))  # prints: 0.0
     """
@@ -1452,7 +1453,8 @@ def bit_cast(obj: Any, dtype: Any) -> Any:
 def bit_shr(a: Any, b: Any) -> Any:
     """`a` shifted right by `b` bits, with zeros from the left, element by element.
 
-    a, b: integers, or vectors or matrices; a number applies to all elements.
+    a, b: integers, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+    all elements.
 
         print(ti.bit_shr(-1, 28))  # prints: 15
     """
@@ -1514,7 +1516,7 @@ from . import compat as compat
 def cos(x: Any) -> Any:
     """The cosine of an angle, element by element.
 
-    x: a number, in radians, or a vector or matrix of them.
+    x: a number, in radians, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.cos(0.0))  # prints: 1.0
     """
@@ -1610,7 +1612,7 @@ from . import errors as errors
 def exp(x: Any) -> Any:
     """e to the power of `x`, element by element.
 
-    x: a number, or a vector or matrix of them.
+    x: a number, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.exp(0.0))  # prints: 1.0
     """
@@ -1850,7 +1852,7 @@ from . import linalg as linalg
 def log(x: Any) -> Any:
     """The natural logarithm, element by element.
 
-    x: a number above 0, or a vector or matrix of them.
+    x: a number above 0, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.log(1.0))  # prints: 0.0
     """
@@ -1978,7 +1980,8 @@ def polar_decompose(A: Any, dt: Any = None) -> Any:
 def pow(a: Any, b: Any) -> Any:
     """`a` to the power of `b`, element by element.
 
-    a, b: numbers, or vectors or matrices; a number applies to all elements.
+    a, b: numbers, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+    all elements.
 
         print(ti.pow(2, 10))  # prints: 1024
     """
@@ -2025,14 +2028,16 @@ def random(dtype: Any = ...) -> Any:
 def raw_div(a: Any, b: Any) -> Any:
     """The quotient; of two integers in kernels rounded towards 0, as in C, element by element.
 
-    a, b: numbers, or vectors or matrices; a number applies to all elements.
+    a, b: numbers, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+    all elements.
 
         print(ti.raw_div(7, 2))  # prints: 3
     """
 def raw_mod(a: Any, b: Any) -> Any:
     """The remainder that has the sign of `a`, as in C, element by element.
 
-    a, b: numbers, or vectors or matrices; a number applies to all elements.
+    a, b: numbers, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+    all elements.
 
         print(ti.raw_mod(-7, 3))  # prints: -1
     """
@@ -2116,7 +2121,7 @@ def round(x: Any, dtype: Any = None) -> Any:
 def rsqrt(x: Any) -> Any:
     """One over the square root, element by element.
 
-    x: a number above 0, or a vector or matrix of them.
+    x: a number above 0, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.rsqrt(4.0))  # prints: 0.5
     """
@@ -2142,7 +2147,7 @@ from . import simt as simt
 def sin(x: Any) -> Any:
     """The sine of an angle, element by element.
 
-    x: a number, in radians, or a vector or matrix of them.
+    x: a number, in radians, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.sin(0.0))  # prints: 0.0
     """
@@ -2179,7 +2184,7 @@ class sparse_matrix_builder:
 def sqrt(x: Any) -> Any:
     """The square root, element by element.
 
-    x: a number of at least 0, or a vector or matrix of them.
+    x: a number of at least 0, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.sqrt(4.0))  # prints: 2.0
     """
@@ -2271,14 +2276,14 @@ def sync() -> Any:
 def tan(x: Any) -> Any:
     """The tangent of an angle, element by element.
 
-    x: a number, in radians, or a vector or matrix of them.
+    x: a number, in radians, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.tan(0.0))  # prints: 0.0
     """
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent, element by element.
 
-    x: a number, or a vector or matrix of them.
+    x: a number, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.tanh(0.0))  # prints: 0.0
     """

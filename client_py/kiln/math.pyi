@@ -62,7 +62,7 @@ def clog(z: Any) -> Any:
 def clz(x: Any) -> Any:
     """The number of leading zero bits of a 32-bit integer, element by element.
 
-    x: an integer, or a vector or matrix of them.
+    x: an integer, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.math.clz(1))  # prints: 31
     """
@@ -152,14 +152,14 @@ def inverse(x: Any) -> Any:
 def isinf(x: Any) -> Any:
     """Whether it is infinite, element by element.
 
-    x: a number, or a vector or matrix of them.
+    x: a number, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.math.isinf(1.0))  # prints: False
     """
 def isnan(x: Any) -> Any:
     """Whether it is a NaN, element by element.
 
-    x: a number, or a vector or matrix of them.
+    x: a number, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.math.isnan(ti.math.nan))  # prints: True
     """
@@ -219,7 +219,7 @@ pi: float
 def popcnt(x: Any) -> Any:
     """The number of bits that are 1, element by element.
 
-    x: an integer, or a vector or matrix of them.
+    x: an integer, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
         print(ti.math.popcnt(7))  # prints: 3
     """

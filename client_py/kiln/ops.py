@@ -119,13 +119,14 @@ _TEXTS = {
 }
 _UNARY = """{what}, element by element.
 
-x: {of}, or a vector or matrix of them.
+x: {of}, or a vector or matrix of them; in Python scope also a list or a NumPy array.
 
     print({example})  # prints: {shown}
 """
 _BINARY = """{what}, element by element.
 
-a, b: {of}, or vectors or matrices; a number applies to all elements.
+a, b: {of}, or vectors or matrices, in Python scope also lists or NumPy arrays; a number applies to
+all elements.
 
     print({example})  # prints: {shown}
 """
@@ -354,18 +355,21 @@ def select(cond, x1, x2):
 
         print(ti.select(True, 1, 2))  # prints: 1
     """
-    for x in (cond, x1, x2):
-        if isinstance(x, Expr):
-            if isinstance(cond, Expr) and cond.type.dtype is not None and cond.type.dtype.is_float:
-                raise say.truth_of_a_float(op="select", type=cond.type.name)
-            return x.ctx.ternary(OPS["select"], cond, x1, x2)
-    matrix = next((x for x in (cond, x1, x2) if _is_matrix(x)), None)
+    operands = cond, x1, x2
+    ctx = next((x.ctx for x in operands if isinstance(x, Expr)), None)
+    if ctx is None and any(x.__class__ in (list, tuple) for x in operands):
+        ctx = active.context()
+    if ctx is not None:
+        if isinstance(cond, Expr) and cond.type.dtype is not None and cond.type.dtype.is_float:
+            raise say.truth_of_a_float(op="select", type=cond.type.name)
+        return ctx.ternary(OPS["select"], *operands)
+    matrix = next((x for x in operands if _is_matrix(x)), None)
     if matrix is not None:
-        return matrix._ufunc("where", cond, x1, x2)
-    if any(map(_is_array, (cond, x1, x2))):
+        return matrix._ufunc("where", *operands)
+    if any(map(_is_array, operands)):
         import numpy
 
-        return numpy.where(cond, x1, x2)
+        return numpy.where(*operands)
     return x1 if cond else x2
 
 

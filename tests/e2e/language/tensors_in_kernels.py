@@ -264,3 +264,15 @@ def negative_index(show):
         b = a[-1]
 
     show.error(k)
+
+
+@case(differs="forms of matrices")
+def selects_of_lists(show):
+    @ti.kernel
+    def k(a: ti.i32):
+        print(ti.select(True, [1, 2], [3, 4]), ti.select(False, [a, 2], (3, a)))
+        print(ti.select(a > 1, [a, 2], (3, 4)), ti.select([a > 1, a > 9], 1, [3, 4]))
+        print(ti.select([True, False], [a, 3], [1, 5]), ti.max([a, 3], [1, 9]))
+
+    k(5)
+    k(0)
