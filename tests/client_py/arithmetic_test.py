@@ -25,10 +25,11 @@ def truncated(x, y):
 def expected(bits, signed):
     """name -> function of Python integers, before wrapping to the type."""
     whole = 1 << bits
+    counts = max(bits, 32)  # integers of 8 and 16 bits are shifted in 32
     return {
-        "shl": lambda x, y: x << y % bits,
-        "shr": lambda x, y: x >> y % bits,
-        "bit_shr": lambda x, y: x % whole >> y % bits,
+        "shl": lambda x, y: x << y % counts,
+        "shr": lambda x, y: x >> y % counts,
+        "bit_shr": lambda x, y: x % whole >> y % counts,
         "floordiv": lambda x, y: x // y if y else 0,
         "mod": lambda x, y: x % y if y else 0,
         "raw_div": lambda x, y: truncated(x, y) if y else 0,
