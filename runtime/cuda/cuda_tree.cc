@@ -44,6 +44,11 @@ bool HasLevelsBelow(const TreeShape& shape, int node) {
                      [&](int child) { return shape[child].kind->is_level(); });
 }
 
+bool IsSparse(const TreeShape& shape) {
+  return std::any_of(shape.nodes.begin(), shape.nodes.end(),
+                     [](const NodeLayout& node) { return node.kind->is_sparse; });
+}
+
 // The bytes that all cells and lists can take, roughly, and no less.
 uint64_t WorstArena(const TreeShape& shape) {
   uint64_t bytes = kLeastArena;
@@ -192,9 +197,7 @@ Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape s
     }
   }
   // A tree without sparse nodes has no lists and nothing to collect.
-  const bool has_work = std::any_of(shape.nodes.begin(), shape.nodes.end(),
-                                    [](const NodeLayout& node) { return node.kind->is_sparse; });
-  if (has_work) {
+  if (IsSparse(shape)) {
     if (Result<> loaded = device->LoadTreeKernel(); !loaded.ok()) return loaded.error();
   }
   auto tree = std::unique_ptr<CudaTree>(new CudaTree(device, std::move(shape), options));
@@ -215,13 +218,15 @@ CudaTree::~CudaTree() {
 Result<std::unique_ptr<Buffer>> CudaTree::TakeMemory(uint64_t fixed, const MemoryBudget* budget) {
   bool grows = budget == nullptr && device_->has_virtual_memory();
   uint64_t limit = budget == nullptr ? kDefaultLimit : budget->limit();
+  const uint64_t worst = WorstArena(shape_);
   if (grows && fixed >= limit) limit = 2 * fixed;
+  // Dense fields need what they have.
+  if (budget == nullptr && !IsSparse(shape_)) limit = Plus(fixed, worst);
   if (fixed >= limit) {
     return Error{ErrorCode::kResourceExhausted,
                  "the root of the fields takes " + std::to_string(shape_.root_bytes()) +
                      " bytes; the limit is " + std::to_string(limit) + " bytes"};
   }
-  const uint64_t worst = WorstArena(shape_);
   const auto take = [&](uint64_t arena) -> Result<std::unique_ptr<Buffer>> {
     if (arena < worst && grows) {
       const uint64_t most = std::min(worst, std::max(device_->memory_bytes(), arena));

@@ -16,17 +16,6 @@ Error Of(const ModuleField& field, ErrorCode code, const std::string& text) {
   return {code, "field '" + field.name + "': " + text};
 }
 
-// Dense fields need what they have, and what a device keeps beside them.
-uint64_t MostBytes(const TreeShape& shape) {
-  constexpr uint64_t kBeside = uint64_t{1} << 20;
-  return shape.root_bytes() + kBeside + static_cast<uint64_t>(shape.size()) * sizeof(void*);
-}
-
-bool IsSparse(const TreeShape& shape) {
-  return std::any_of(shape.nodes.begin(), shape.nodes.end(),
-                     [](const NodeLayout& node) { return node.kind->is_sparse; });
-}
-
 Result<Device::MadeTree> MakeTree(const ModuleTree& tree, Device* device,
                                   const WorldOptions& options) {
   TreeOptions tree_options;
@@ -34,12 +23,7 @@ Result<Device::MadeTree> MakeTree(const ModuleTree& tree, Device* device,
   tree_options.budget = options.budget;
   tree_options.executor = options.executor;
   tree_options.memory = options.memory;
-  if (device != nullptr) {
-    if (options.budget == nullptr && !IsSparse(tree.shape)) {
-      tree_options.budget = std::make_shared<MemoryBudget>(MostBytes(tree.shape));
-    }
-    return device->MakeTree(tree.shape, std::move(tree_options));
-  }
+  if (device != nullptr) return device->MakeTree(tree.shape, std::move(tree_options));
   Result<std::unique_ptr<Tree>> made = Tree::Make(tree.shape, std::move(tree_options));
   if (!made.ok()) return made.error();
   return Device::MadeTree{*std::move(made), nullptr};
