@@ -30,19 +30,23 @@ bool HasSparse(const TreeLayout& layout) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& nodes,
-                                                             std::vector<std::string> names) {
+                                                             std::vector<std::string> names,
+                                                             Device* device) {
   ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(nodes));
   std::shared_ptr<FieldTree> tree(new FieldTree(std::move(layout)));
-  if (HasSparse(tree->layout_)) {
-    TreeOptions options;
-    options.names = std::move(names);
-    ASSIGN_OR_RETURN(tree->sparse_,
-                     ToStatusOr(Tree::Make(tree->layout_.shape(), std::move(options))));
-    tree->root_ = tree->sparse_->root();
-  } else {
-    ASSIGN_OR_RETURN(tree->dense_, ToStatusOr(CpuDevice().Allocate(tree->layout_.root_bytes())));
+  tree->is_sparse_ = HasSparse(tree->layout_);
+  if (!tree->is_sparse_ && device == &CpuDevice()) {
+    ASSIGN_OR_RETURN(tree->dense_, ToStatusOr(device->Allocate(tree->layout_.root_bytes())));
     tree->root_ = tree->dense_->data();
+    return tree;
   }
+  TreeOptions options;
+  options.names = std::move(names);
+  ASSIGN_OR_RETURN(Device::MadeTree made,
+                   ToStatusOr(device->MakeTree(tree->layout_.shape(), std::move(options))));
+  tree->data_ = std::move(made.tree);
+  tree->mirrored_ = std::move(made.buffer);
+  tree->root_ = tree->mirrored_ == nullptr ? tree->data_->root() : tree->mirrored_->data();
   return tree;
 }
 
@@ -54,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const ScatteredAccess>> FieldTree::AccessTo(
   for (const int place : places) {
     TreeAccess::Component component;
     component.place = place;
-    component.tree = sparse_.get();
+    component.tree = data_.get();
     component.axes = layout_.VirtualAxes(place);
     if (component.tree == nullptr) {
       ASSIGN_OR_RETURN(const TreeLayout::DenseField dense, layout_.DescribeDense({place}, element));
@@ -95,7 +99,7 @@ std::vector<KilnNode*> FieldTree::NodesOf(const ReachedTree& part) const {
   std::vector<KilnNode*> nodes;
   nodes.reserve(part.nodes.size());
   for (const uint32_t node : part.nodes) {
-    nodes.push_back(sparse_ == nullptr ? nullptr : sparse_->node(static_cast<int>(node)));
+    nodes.push_back(is_sparse_ ? data_->node(static_cast<int>(node)) : nullptr);
   }
   return nodes;
 }

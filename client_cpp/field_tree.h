@@ -26,7 +26,7 @@
 #include "common/layout/prune_trees.h"
 #include "kiln/proto/layout.pb.h"
 #include "runtime/cpu_device.h"
-#include "runtime/tree/tree.h"
+#include "runtime/tree/tree_data.h"
 
 namespace kiln {
 
@@ -48,12 +48,16 @@ class FieldTree {
   // Lays the tree out and allocates its root, zeroed. `names` are the nodes' names in messages.
   // InvalidArgument names the node that is wrong, ResourceExhausted the memory that is missing.
   static absl::StatusOr<std::shared_ptr<FieldTree>> Create(const proto::Tree& nodes,
-                                                           std::vector<std::string> names = {});
+                                                           std::vector<std::string> names = {},
+                                                           Device* device = &CpuDevice());
 
   const TreeLayout& layout() const { return layout_; }
   // Null if no level is sparse.
-  Tree* sparse() const { return sparse_.get(); }
+  TreeData* sparse() const { return is_sparse_ ? data_.get() : nullptr; }
+  // For kernels.
   uint8_t* root() const { return root_; }
+  // What launches hand over: memory of a device of its own, with a mirror; else null.
+  Buffer* mirrored() const { return mirrored_.get(); }
 
   // The field whose components, in order, are `places`. `number`: the builder's of this tree
   // (KernelBuilder::AddTree of DescribeTree()), by which storages refer to it.
@@ -68,8 +72,10 @@ class FieldTree {
       const std::vector<int>& places, Scalar scalar, const std::vector<int64_t>& shape) const;
 
   TreeLayout layout_;
-  std::unique_ptr<Tree> sparse_;
-  std::unique_ptr<Buffer> dense_;  // the memory of a tree without sparse levels
+  bool is_sparse_ = false;
+  std::shared_ptr<TreeData> data_;  // null: a tree of the CPU without sparse levels, which has
+  std::unique_ptr<Buffer> dense_;   // this memory
+  std::shared_ptr<Buffer> mirrored_;
   uint8_t* root_ = nullptr;
 };
 

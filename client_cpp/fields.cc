@@ -36,7 +36,7 @@ proto::Tree OneLevelTree(proto::Scalar scalar, const std::vector<uint64_t>& shap
 
 absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
     proto::Scalar scalar, const std::vector<uint64_t>& shape,
-    const std::vector<uint32_t>& element_shape, Companions companions) {
+    const std::vector<uint32_t>& element_shape, Companions companions, Device* device) {
   const uint32_t elements = NumElements(element_shape);
   if (elements == 0 || elements > kMaxTensorElements) {
     return absl::InvalidArgumentError("an element of a field has between 1 and 65536 scalars");
@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
   ASSIGN_OR_RETURN(TreeLayout::DenseField described, layout.DescribeDense(places, element));
 
   std::shared_ptr<DenseField> field(new DenseField());
-  ASSIGN_OR_RETURN(field->buffer_, ToStatusOr(CpuDevice().Allocate(layout.root_bytes())));
+  ASSIGN_OR_RETURN(field->buffer_, ToStatusOr(device->Allocate(layout.root_bytes())));
   field->storage_ = std::move(described.storage);
   field->shape_ = shape;
   field->outer_extent_ = described.outer_extent;
@@ -66,10 +66,10 @@ absl::StatusOr<std::shared_ptr<DenseField>> DenseField::Create(
   }
   const bool both = companions == Companions::kGradAndDual;
   if (both || companions == Companions::kGrad) {
-    ASSIGN_OR_RETURN(field->grad_, Create(scalar, shape, element_shape));
+    ASSIGN_OR_RETURN(field->grad_, Create(scalar, shape, element_shape, Companions::kNone, device));
   }
   if (both || companions == Companions::kDual) {
-    ASSIGN_OR_RETURN(field->dual_, Create(scalar, shape, element_shape));
+    ASSIGN_OR_RETURN(field->dual_, Create(scalar, shape, element_shape, Companions::kNone, device));
   }
   return field;
 }

@@ -52,18 +52,22 @@ enum class Companions { kNone, kGrad, kDual, kGradAndDual };
 class DenseField {
  public:
   // InvalidArgument for impossible shapes and for companions of anything but floats,
-  // ResourceExhausted if the system refuses memory.
+  // ResourceExhausted if the system or the device refuses memory.
   static absl::StatusOr<std::shared_ptr<DenseField>> Create(
       proto::Scalar scalar, const std::vector<uint64_t>& shape,
-      const std::vector<uint32_t>& element_shape = {}, Companions companions = Companions::kNone);
+      const std::vector<uint32_t>& element_shape = {}, Companions companions = Companions::kNone,
+      Device* device = &CpuDevice());
 
   const proto::Storage& storage() const { return storage_; }
   const std::vector<uint64_t>& shape() const { return shape_; }
   // The number of scalars.
   uint64_t size() const { return size_; }
-  uint8_t* data() const { return buffer_->data(); }
+  // For the host. Of a field on a device with memory of its own, a mirror: buffer().Touch comes
+  // before each use, and buffer().HandOver before each launch.
+  uint8_t* data() const { return buffer_->host(); }
+  Buffer& buffer() const { return *buffer_; }
   uint64_t bytes() const;
-  // Sets all scalars to `value`, converted to their type.
+  // Sets all scalars to `value`, converted to their type. Requires: a field of the CPU.
   void Fill(double value) const;
 
   // Null if the field was made without.

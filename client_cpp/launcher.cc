@@ -196,6 +196,11 @@ Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint6
   return ForDerivatives([&](Launcher& of) { of.Bind(param, data, shape, companions); });
 }
 
+uint64_t* Launcher::AddressOf(ParamId param) {
+  const int slot = Find(param, ArgumentSlot::Kind::kBase, 0);
+  return slot < 0 ? nullptr : &arguments_[slot];
+}
+
 Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {
   const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   const uint64_t values[] = {reinterpret_cast<uint64_t>(root), reinterpret_cast<uint64_t>(nodes)};

@@ -84,6 +84,11 @@ class Launcher {
   Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
                  ArrayCompanions companions = {});
 
+  // Where the next runs find the address of an array, which a caller may replace: by that of a copy
+  // on the kernel's device. Null if the kernel has no such parameter. Valid as long as the
+  // launcher.
+  uint64_t* AddressOf(ParamId param);
+
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
   // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
