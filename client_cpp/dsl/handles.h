@@ -1,4 +1,4 @@
-// The objects behind the pointers of compile.h, and how its functions fail.
+// The objects behind the pointers of compile.h.
 #ifndef KILN_CLIENT_CPP_DSL_HANDLES_H_
 #define KILN_CLIENT_CPP_DSL_HANDLES_H_
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client_cpp/dsl/service.h"
 #include "client_cpp/field_tree.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/kernel_builder.h"
@@ -27,6 +28,7 @@ struct kiln_tree {
     kiln::TreeField field;  // for the host, once the tree is made
   };
 
+  kiln::Device* const device = kiln::dsl::CurrentDevice();
   kiln::TreeBuilder nodes;
   std::map<int, Placed> fields;  // by their first places
   absl::Status failure;          // the first
@@ -42,13 +44,14 @@ struct kiln_tree {
 };
 
 struct kiln_trace {
+  kiln::Device* const device = kiln::dsl::CurrentDevice();  // on which the kernel will run
   kiln::KernelBuilder builder;
   absl::Status failure;  // the first
   std::string file;      // where the program is, if a place was told
   int line = 0;
   std::map<std::string, uint32_t> files;
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
-  std::vector<std::pair<kiln::ParamId, uint64_t>> arrays;  // with the bytes of an element
+  std::vector<std::pair<kiln::ParamId, kiln::proto::Type>> arrays;  // with their elements
   // The position is the builder's number of the tree.
   std::vector<std::shared_ptr<kiln::FieldTree>> trees;
   struct TreeInput {
@@ -61,6 +64,8 @@ struct kiln_trace {
   std::vector<TreeInput> tree_inputs;
 
   kiln::TypeId TypeFor(kiln_value_type type);
+  // InvalidArgument if kernels on the trace's device cannot use data of this one.
+  absl::Status CheckDevice(const kiln::Device& of_data) const;
   // Keeps the first failure, with the program's place.
   void Fail(const absl::Status& status);
 
@@ -78,12 +83,5 @@ struct kiln_trace {
     if (failure.ok()) Fail(act());
   }
 };
-
-namespace kiln::dsl {
-
-// Keeps the text for kiln_compile_error(); returns the code.
-kiln_status Told(const absl::Status& status);
-
-}  // namespace kiln::dsl
 
 #endif  // KILN_CLIENT_CPP_DSL_HANDLES_H_

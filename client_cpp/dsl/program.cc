@@ -1,81 +1,41 @@
-// The service, fields and programs of compile.h, over Session and Launcher.
+// Programs of compile.h: kernels with arguments, over Session and Launcher.
 #include <map>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client_cpp/dsl/handles.h"
+#include "client_cpp/dsl/service.h"
 #include "client_cpp/instance.h"
 #include "client_cpp/launcher.h"
-#include "client_cpp/mutex.h"
-#include "client_cpp/session.h"
-#include "common/base/first_use.h"
+#include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
+#include "runtime/cpu_device.h"
+#include "runtime/host_arrays.h"
 
 struct kiln_program {
   std::shared_ptr<const kiln::Instance> instance;
+  kiln::Device* device = nullptr;
   std::unique_ptr<kiln::Launcher> launcher;
   // The launcher uses their memory.
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
+  // The argument of the next runs.
   struct Array {
-    uint64_t element_bytes = 0;
-    const uint8_t* begin = nullptr;  // of the next run
+    kiln::proto::Type element;
+    uint8_t* begin = nullptr;
     uint64_t bytes = 0;
+    bool is_on_device = false;                // no copy of the host's has to go there
+    std::shared_ptr<kiln::DenseField> field;  // whose memory it is; null: the caller's
   };
   std::map<kiln::ParamId, Array> arrays;
   std::vector<std::shared_ptr<kiln::FieldTree>> trees;
-  std::vector<std::vector<KilnNode*>> nodes;  // by tree of the launches
+  std::vector<std::vector<KilnNode*>> nodes;             // by tree of the launches
+  std::vector<std::unique_ptr<kiln::Buffer>> on_device;  // copies of `nodes` there
 };
 
 namespace kiln::dsl {
 namespace {
-
-// How the calling thread's last call failed.
-std::string& LastError() {
-  static thread_local std::string text;
-  return text;
-}
-
-// The session of all kernels; made when the first is compiled.
-struct SharedSession {
-  Mutex mutex;
-  std::shared_ptr<Session> session;
-  bool debug = false;  // of kernels that are compiled from now on
-};
-
-SharedSession& Shared() {
-  static FirstUse<SharedSession> shared;
-  return shared.Get();
-}
-
-absl::StatusOr<std::shared_ptr<Session>> SessionOfKernels(bool* debug) {
-  SharedSession& shared = Shared();
-  MutexLock lock(&shared.mutex);
-  if (shared.session == nullptr) {
-    ASSIGN_OR_RETURN(shared.session, Session::Create({}));
-  }
-  *debug = shared.debug;
-  return shared.session;
-}
-
-absl::Status Use(const kiln_compile_options& given) {
-  SessionOptions options;
-  const auto take = [](const char* from, std::string* to) {
-    if (from != nullptr) *to = from;
-  };
-  take(given.home, &options.home);
-  take(given.server, &options.server);
-  take(given.programs, &options.bin_dir);
-  options.strict = given.strict != 0;
-  ASSIGN_OR_RETURN(std::shared_ptr<Session> made, Session::Create(options));
-  SharedSession& shared = Shared();
-  MutexLock lock(&shared.mutex);
-  shared.session = std::move(made);
-  shared.debug = given.debug != 0;
-  return absl::OkStatus();
-}
 
 // The errors of a kernel, a line each.
 absl::Status ErrorsOf(const std::string& name, const InstanceOutcome& made) {
@@ -87,8 +47,19 @@ absl::Status ErrorsOf(const std::string& name, const InstanceOutcome& made) {
   return absl::InvalidArgumentError(text);
 }
 
-void BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
-               kiln_program* program) {
+// Where kernels find the nodes: they follow the pointers in the table.
+absl::StatusOr<KilnNode* const*> TableOf(const std::vector<KilnNode*>& nodes,
+                                         kiln_program* program) {
+  if (program->device == &CpuDevice() || nodes.empty()) return nodes.data();
+  const uint64_t bytes = nodes.size() * sizeof(KilnNode*);
+  ASSIGN_OR_RETURN(std::unique_ptr<Buffer> table, ToStatusOr(program->device->Allocate(bytes)));
+  program->device->CopyIn(table->data(), static_cast<const void*>(nodes.data()), bytes);
+  program->on_device.push_back(std::move(table));
+  return reinterpret_cast<KilnNode* const*>(program->on_device.back()->data());
+}
+
+absl::Status BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
+                       kiln_program* program) {
   for (const kiln_trace::TreeInput& input : trace.tree_inputs) {
     program->launcher->Bind(input.param, input.field);
   }
@@ -98,31 +69,38 @@ void BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
   }
   for (uint32_t i = 0; i < parts.size(); ++i) {
     uint8_t* const root = trace.trees[parts[i].tree]->root() + parts[i].root_offset;
-    program->launcher->BindTree(i, root, program->nodes[i].data());
+    ASSIGN_OR_RETURN(KilnNode* const* const table, TableOf(program->nodes[i], program));
+    program->launcher->BindTree(i, root, table);
   }
+  return absl::OkStatus();
 }
 
 absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
   RETURN_IF_ERROR(trace->failure);
-  bool debug = false;
-  ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, SessionOfKernels(&debug));
+  ASSIGN_OR_RETURN(const Compiling compiling, CurrentCompiling());
+  program->device = trace->device;
   CompileSettings settings;
   settings.name = name;
-  settings.code.set_debug(debug);
-  settings.code.set_check_bounds(debug);
+  settings.code.set_debug(compiling.debug);
+  settings.code.set_check_bounds(compiling.debug);
   settings.code.set_fast_math(true);
   settings.code.set_opt_level(3);
   settings.code.set_default_int(proto::I32);
   settings.code.set_default_float(proto::F32);
-  ASSIGN_OR_RETURN(const InstanceOutcome made, MakeInstance(*session, &trace->builder, settings));
+  if (program->device != &CpuDevice()) settings.target = program->device->target();
+  ASSIGN_OR_RETURN(const InstanceOutcome made,
+                   MakeInstance(*compiling.session, &trace->builder, settings));
   if (made.instance == nullptr) return ErrorsOf(name, made);
   program->instance = made.instance;
   program->launcher = std::make_unique<Launcher>(made.instance);
   for (const auto& [field, param] : trace->fields) program->launcher->Bind(param, *field);
   program->fields = trace->fields;
-  for (const auto& [param, bytes] : trace->arrays) program->arrays[param].element_bytes = bytes;
-  BindTrees(*trace, made.trees, program);
-  return absl::OkStatus();
+  for (const auto& [param, element] : trace->arrays) program->arrays[param].element = element;
+  return BindTrees(*trace, made.trees, program);
+}
+
+bool Collide(const uint8_t* a, uint64_t a_bytes, const uint8_t* b, uint64_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
 }
 
 // The compiler takes a write to an array for no write to a field: where memory is shared, results
@@ -131,11 +109,10 @@ absl::Status CheckApart(const kiln_program& program) {
   const std::vector<bool>& writes = program.instance->writes();
   for (const auto& [param, array] : program.arrays) {
     for (const auto& [field, of] : program.fields) {
-      const bool is_written = writes[param.number()] || writes[of.number()];
-      if (!is_written || array.begin >= field->data() + field->bytes() ||
-          field->data() >= array.begin + array.bytes) {
-        continue;
-      }
+      if (!writes[param.number()] && !writes[of.number()]) continue;
+      // An array of the host may be in the mirror of a field on a device.
+      const uint8_t* const begin = array.is_on_device ? field->buffer().data() : field->data();
+      if (!Collide(array.begin, array.bytes, begin, field->bytes())) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the array for parameter ", param.number(),
                        " shares memory with a field that the kernel uses; pass a copy"));
@@ -144,53 +121,92 @@ absl::Status CheckApart(const kiln_program& program) {
   return absl::OkStatus();
 }
 
-kiln_status Null(const char* function, const char* argument) {
-  return Told(absl::InvalidArgumentError(absl::StrCat(function, ": ", argument, " is NULL")));
+// Hands what the program has written to data on the device over to it.
+absl::Status HandOver(const kiln_program& program) {
+  for (const auto& [field, _] : program.fields) {
+    RETURN_IF_ERROR(ToStatus(field->buffer().HandOver()));
+  }
+  for (const auto& [_, array] : program.arrays) {
+    if (array.field != nullptr) RETURN_IF_ERROR(ToStatus(array.field->buffer().HandOver()));
+  }
+  for (const std::shared_ptr<FieldTree>& tree : program.trees) {
+    RETURN_IF_ERROR(ToStatus(tree->mirrored()->HandOver()));
+  }
+  return absl::OkStatus();
+}
+
+// Arrays of the host are copied to the device for the time of the launch. What a launch that fails
+// has written stays, as on the CPU.
+absl::Status RunOnDevice(kiln_program* program) {
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*program->device));
+  HostArrays arrays(program->device);
+  for (const auto& [param, array] : program->arrays) {
+    if (array.is_on_device || array.bytes == 0) continue;
+    arrays.Add(array.begin, array.bytes, program->launcher->AddressOf(param),
+               program->instance->writes()[param.number()]);
+  }
+  RETURN_IF_ERROR(ToStatus(arrays.CopyIn()));
+  RETURN_IF_ERROR(HandOver(*program));
+  const absl::Status ran = program->launcher->Run();
+  const absl::Status copied = ToStatus(arrays.CopyBack());
+  return ran.ok() ? copied : ran;
+}
+
+absl::Status Run(kiln_program* program) {
+  RETURN_IF_ERROR(CheckApart(*program));
+  return program->device == &CpuDevice() ? program->launcher->Run() : RunOnDevice(program);
+}
+
+uint64_t ElementBytes(const proto::Type& element) {
+  uint64_t bytes = static_cast<uint64_t>(ScalarBytes(element.scalar()));
+  for (const uint32_t extent : element.shape()) bytes *= extent;
+  return bytes;
+}
+
+void SetArray(kiln_program* program, ParamId param, void* data, absl::Span<const uint64_t> shape) {
+  program->launcher->Bind(param, data, shape);
+  const auto known = program->arrays.find(param);
+  if (known == program->arrays.end()) return;  // the run says so
+  kiln_program::Array& given = known->second;
+  given.begin = static_cast<uint8_t*>(data);
+  given.bytes = ElementBytes(given.element);
+  for (const uint64_t extent : shape) given.bytes *= extent;
+  given.field = nullptr;
+  given.is_on_device = given.bytes > 0 && program->device != &CpuDevice() &&
+                       program->device->Borrow(given.begin, given.bytes, false).ok();
+}
+
+absl::Status SetField(kiln_program* program, ParamId param,
+                      const std::shared_ptr<DenseField>& field) {
+  const auto known = program->arrays.find(param);
+  if (known == program->arrays.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter ", param.number(), " is no array"));
+  }
+  const Device& device = *DeviceOf(field->buffer());
+  if (&device != program->device) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the field for parameter ", param.number(), " is on ", NameOf(device),
+                     ", the kernel is for ", NameOf(*program->device)));
+  }
+  kiln_program::Array& given = known->second;
+  const proto::Type& element = field->storage().element();
+  if (element.SerializeAsString() != given.element.SerializeAsString()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the field for parameter ", param.number(), " has elements of another type"));
+  }
+  auto* const address = reinterpret_cast<uint8_t*>(field->bases()[0]);
+  program->launcher->Bind(param, address, field->shape());
+  given.begin = address;
+  given.bytes = field->bytes();
+  given.is_on_device = true;
+  given.field = field;
+  return absl::OkStatus();
 }
 
 }  // namespace
-
-kiln_status Told(const absl::Status& status) {
-  if (!status.ok()) LastError() = std::string(status.message());
-  return static_cast<kiln_status>(status.code());
-}
-
 }  // namespace kiln::dsl
 
 using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): the functions of one header
-
-const char* kiln_compile_error() { return LastError().c_str(); }
-
-kiln_status kiln_compile_use(const kiln_compile_options* options) {
-  kiln_compile_options known{};
-  if (options != nullptr) {
-    const size_t size = options->size < sizeof known ? options->size : sizeof known;
-    __builtin_memcpy(&known, options, size);
-  }
-  return Told(Use(known));
-}
-
-kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_t axes,
-                           kiln_dense** field) {
-  if (field == nullptr) return Null("kiln_dense_new", "field");
-  if (shape == nullptr && axes > 0) return Null("kiln_dense_new", "shape");
-  if (element.scalar == KILN_NO_DTYPE || element.scalar > KILN_F64) {
-    return Told(absl::InvalidArgumentError(
-        absl::StrCat("a field's numbers have no dtype ", element.scalar)));
-  }
-  std::vector<uint32_t> element_shape;
-  for (uint32_t extent : {element.rows, element.columns}) {
-    if (extent > 0) element_shape.push_back(extent);
-  }
-  auto made = kiln::DenseField::Create(static_cast<kiln::proto::Scalar>(element.scalar),
-                                       {shape, shape + axes}, element_shape);
-  if (!made.ok()) return Told(made.status());
-  *field = new kiln_dense{*std::move(made)};
-  return KILN_OK;
-}
-
-void* kiln_dense_data(const kiln_dense* field) { return field->field->data(); }
-void kiln_dense_free(kiln_dense* field) { delete field; }
 
 kiln_status kiln_program_new(kiln_trace* trace, const char* name, kiln_program** program) {
   if (trace == nullptr) return Null("kiln_program_new", "trace");
@@ -223,20 +239,15 @@ void kiln_program_set_int(kiln_program* program, kiln_input value, uint32_t elem
 
 void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                             const uint64_t* shape, size_t axes) {
-  const kiln::ParamId param(array.number);
-  program->launcher->Bind(param, data, {shape, axes});
-  const auto known = program->arrays.find(param);
-  if (known == program->arrays.end()) return;  // the run says so
-  kiln_program::Array& given = known->second;
-  given.begin = static_cast<const uint8_t*>(data);
-  given.bytes = given.element_bytes;
-  for (size_t axis = 0; axis < axes; ++axis) given.bytes *= shape[axis];
+  SetArray(program, kiln::ParamId(array.number), data, {shape, axes});
 }
 
-kiln_status kiln_program_run(kiln_program* program) {
-  const absl::Status apart = CheckApart(*program);
-  return Told(apart.ok() ? program->launcher->Run() : apart);
+kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
+                                   const kiln_dense* field) {
+  return Told(SetField(program, kiln::ParamId(array.number), field->field));
 }
+
+kiln_status kiln_program_run(kiln_program* program) { return Told(Run(program)); }
 
 uint64_t kiln_program_result(const kiln_program* program, size_t index) {
   if (index >= program->instance->kernel()->info().results.size()) return 0;

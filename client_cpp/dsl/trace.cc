@@ -77,6 +77,12 @@ kiln::TypeId kiln_trace::TypeFor(kiln_value_type type) {
                        : builder.types().GetTensor(ScalarOf(type.scalar), shape);
 }
 
+absl::Status kiln_trace::CheckDevice(const kiln::Device& of_data) const {
+  if (&of_data == device) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the kernel is for ", NameOf(*device),
+                                                 ", and uses a field on ", NameOf(of_data)));
+}
+
 void kiln_trace::Fail(const absl::Status& status) {
   if (status.ok() || !failure.ok()) return;
   failure = file.empty() ? status
@@ -113,15 +119,12 @@ kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes
     axes = 1;
   }
   kiln::proto::Storage storage = kiln::ArrayStorage(ScalarOf(element.scalar), axes);
-  uint64_t bytes = kiln::ScalarBytes(ScalarOf(element.scalar));
   for (uint32_t extent : {element.rows, element.columns}) {
-    if (extent == 0) continue;
-    storage.mutable_element()->add_shape(extent);
-    bytes *= extent;
+    if (extent > 0) storage.mutable_element()->add_shape(extent);
   }
   storage.set_alias_set(1);  // arguments may overlap, as in Python
   const kiln::ParamId param = trace->builder.AddStorageParam(storage);
-  trace->arrays.emplace_back(param, bytes);
+  trace->arrays.emplace_back(param, storage.element());
   return Told(param);
 }
 
@@ -129,6 +132,7 @@ kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field) {
   for (const auto& [used, param] : trace->fields) {
     if (used == field->field) return Told(param);
   }
+  trace->Fail(trace->CheckDevice(*DeviceOf(field->field->buffer())));
   const kiln::ParamId param = trace->builder.AddStorageParam(field->field->storage());
   trace->fields.emplace_back(field->field, param);
   return Told(param);

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client_cpp/dsl/handles.h"
+#include "client_cpp/dsl/service.h"
+#include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 #include "common/language/op_table.h"
 #include "common/layout/snode_kinds.h"
@@ -123,6 +125,7 @@ absl::Status CheckIndices(const TreeField& field, const int64_t* indices) {
 absl::Status Read(kiln_tree* tree, kiln_snode snode, const int64_t* indices, void* element) {
   ASSIGN_OR_RETURN(const kiln_tree::Placed* placed, FieldOf(tree, snode));
   RETURN_IF_ERROR(CheckIndices(placed->field, indices));
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*tree->device));
   const int bytes = ScalarBytes(placed->element.scalar());
   for (int c = 0; c < static_cast<int>(placed->places.size()); ++c) {
     ASSIGN_OR_RETURN(const uint8_t* at,
@@ -140,11 +143,23 @@ absl::Status Write(kiln_tree* tree, kiln_snode snode, const int64_t* indices, co
   for (size_t c = 0; c < values.size(); ++c) {
     std::memcpy(&values[c], static_cast<const uint8_t*>(element) + c * bytes, bytes);
   }
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*tree->device));
   return placed->field.access->WriteElement(indices, values.data());
 }
 
-// The runtime's tree, for `snode`.
-absl::StatusOr<Tree*> SparseOf(kiln_tree* tree, kiln_snode snode) {
+// Calls act(access) for all elements of a field.
+template <typename Act>
+absl::Status OnAll(kiln_tree* tree, kiln_snode field, const Act& act) {
+  ASSIGN_OR_RETURN(const kiln_tree::Placed* placed, FieldOf(tree, field));
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*tree->device));
+  RETURN_IF_ERROR(act(*placed->field.access));
+  // Copies from a device do not fail themselves.
+  return ToStatus(tree->device->Synchronize());
+}
+
+// Calls act with the runtime's tree, for `snode`.
+template <typename Act>
+absl::Status OnSparse(kiln_tree* tree, kiln_snode snode, const Act& act) {
   RETURN_IF_ERROR(tree->Finish());
   if (snode.number >= static_cast<uint32_t>(tree->nodes.size())) {
     return absl::InvalidArgumentError(absl::StrCat("the tree has no SNode ", snode.number));
@@ -153,7 +168,9 @@ absl::StatusOr<Tree*> SparseOf(kiln_tree* tree, kiln_snode snode) {
     return absl::InvalidArgumentError(
         absl::StrCat(NameOf(*tree, snode.number), " has no cells to activate"));
   }
-  return tree->made->sparse();
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*tree->device));
+  act(*tree->made->sparse());
+  return ToStatus(tree->device->Synchronize());
 }
 
 // The builder's number of the tree.
@@ -166,6 +183,7 @@ uint32_t NumberOf(kiln_trace* trace, const kiln_tree& tree) {
 }
 
 absl::StatusOr<ParamId> InputOf(kiln_trace* trace, kiln_tree* tree, kiln_snode snode) {
+  RETURN_IF_ERROR(trace->CheckDevice(*tree->device));
   RETURN_IF_ERROR(tree->Finish());
   if (snode.number >= static_cast<uint32_t>(tree->nodes.size())) {
     return absl::InvalidArgumentError(absl::StrCat("the tree has no SNode ", snode.number));
@@ -255,7 +273,7 @@ absl::Status kiln_tree::Make() {
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(nodes.size()));
   for (int i = 0; i < nodes.size(); ++i) names.push_back(NameOf(*this, static_cast<uint32_t>(i)));
-  ASSIGN_OR_RETURN(auto tree, kiln::FieldTree::Create(nodes.tree(), std::move(names)));
+  ASSIGN_OR_RETURN(auto tree, kiln::FieldTree::Create(nodes.tree(), std::move(names), device));
   for (auto& [_, placed] : fields) {
     ASSIGN_OR_RETURN(placed.field, tree->Field(placed.places, placed.element, 0));
   }
@@ -306,31 +324,28 @@ kiln_status kiln_tree_write(kiln_tree* tree, kiln_snode field, const int64_t* in
 }
 
 kiln_status kiln_tree_read_all(kiln_tree* tree, kiln_snode field, void* elements) {
-  const auto found = FieldOf(tree, field);
-  if (!found.ok()) return Told(found.status());
-  (*found)->field.access->CopyTo(elements);
-  return KILN_OK;
+  return Told(OnAll(tree, field, [&](const kiln::ScatteredAccess& access) {
+    access.CopyTo(elements);
+    return absl::OkStatus();
+  }));
 }
 
 kiln_status kiln_tree_write_all(kiln_tree* tree, kiln_snode field, const void* elements) {
-  const auto found = FieldOf(tree, field);
-  if (!found.ok()) return Told(found.status());
-  return Told((*found)->field.access->WriteAll(elements));
+  return Told(OnAll(
+      tree, field, [&](const kiln::ScatteredAccess& access) { return access.WriteAll(elements); }));
 }
 
 kiln_status kiln_tree_count(kiln_tree* tree, kiln_snode snode, uint64_t* cells) {
-  const auto sparse = SparseOf(tree, snode);
-  if (!sparse.ok()) return Told(sparse.status());
-  *cells = (*sparse)->CountActive(static_cast<int>(snode.number));
-  return KILN_OK;
+  return Told(OnSparse(tree, snode, [&](kiln::TreeData& sparse) {
+    *cells = sparse.CountActive(static_cast<int>(snode.number));
+  }));
 }
 
 kiln_status kiln_tree_deactivate(kiln_tree* tree, kiln_snode snode) {
-  const auto sparse = SparseOf(tree, snode);
-  if (!sparse.ok()) return Told(sparse.status());
-  (*sparse)->DeactivateAll(static_cast<int>(snode.number));
-  (*sparse)->Collect();
-  return KILN_OK;
+  return Told(OnSparse(tree, snode, [&](kiln::TreeData& sparse) {
+    sparse.DeactivateAll(static_cast<int>(snode.number));
+    sparse.Collect();
+  }));
 }
 
 kiln_input kiln_trace_snode(kiln_trace* trace, kiln_tree* tree, kiln_snode snode) {

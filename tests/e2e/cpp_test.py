@@ -14,6 +14,7 @@ PROGRAMS = (
 SAXPY, THROW, MPM88, GRADIENTS, DSL = (
     f".kiln/bazel-bin/{name.replace(':', '/')}" for name in PROGRAMS
 )
+ON_CUDA = {"KILN_TEST_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,9 +27,9 @@ def environment(kiln):
     return {**kiln.environment, "KILN_BIN": str(kiln.root / ".kiln" / "bin")}
 
 
-def output(kiln, program, **more):
+def output(kiln, program, *arguments, **more):
     done = subprocess.run(
-        [kiln.root / program],
+        [kiln.root / program, *arguments],
         env={**environment(kiln), **more},
         capture_output=True,
         text=True,
@@ -99,7 +100,18 @@ def test_kernels_written_in_cpp(kiln, server):
     assert "[  PASSED  ]" in output(kiln, DSL, KILN_SERVER=server)
 
 
-def test_the_same_kernel_in_cpp_and_python_has_one_key(kiln, tmp_path):
+@pytest.mark.parametrize("server", ["", "off"])
+def test_kernels_written_in_cpp_on_cuda(kiln, server):
+    assert "[  PASSED  ]" in output(kiln, DSL, KILN_SERVER=server, **ON_CUDA)
+
+
+def test_a_launch_in_cpp_that_fails_on_the_device(kiln):
+    alone = ["--gtest_also_run_disabled_tests", "--gtest_filter=*IllegalAddress"]
+    assert "[  PASSED  ] 1 test" in output(kiln, DSL, *alone, **ON_CUDA)
+
+
+@pytest.mark.parametrize("more", [{}, ON_CUDA], ids=["cpu", "cuda"])
+def test_the_same_kernel_in_cpp_and_python_has_one_key(kiln, tmp_path, more):
     program = tmp_path / "saxpy.py"
     program.write_text("""
 import kiln as ti
@@ -121,9 +133,10 @@ def halve():
         v[i, j] = x[i, j]
 halve()
 """)
-    kiln("run", str(program))
+    kiln("run", str(program), env={"TI_ARCH": more.get("KILN_TEST_ARCH", "cpu"), **more})
     keys = [entry["key"] for entry in json.loads(kiln("cache", "list", "--json").stdout)]
-    told = [line.split() for line in output(kiln, DSL).splitlines() if line.startswith("KEY ")]
+    lines = output(kiln, DSL, **more).splitlines()
+    told = [line.split() for line in lines if line.startswith("KEY ")]
     assert [name for _, name, _ in told] == ["saxpy", "halve"]
     assert {key for _, _, key in told} <= set(keys)
 

@@ -2,10 +2,11 @@
  * with those of the headers: one that has changed is an error. Lines are only ever added. */
 #ifdef KILN_COMPILE
 #include <kiln/compile.h>
-_Static_assert(sizeof(kiln_compile_options) == 40, "a new member goes to the end");
+_Static_assert(sizeof(kiln_compile_options) == 48, "a new member goes to the end");
 _Static_assert(offsetof(kiln_compile_options, home) == 8, "members stay");
 _Static_assert(offsetof(kiln_compile_options, programs) == 24, "members stay");
 _Static_assert(offsetof(kiln_compile_options, debug) == 32, "members stay");
+_Static_assert(offsetof(kiln_compile_options, arch) == 40, "members stay");
 _Static_assert(sizeof(kiln_value_type) == 12, "passed by value");
 _Static_assert(sizeof(kiln_node) == 4 && sizeof(kiln_input) == 4, "passed by value");
 const char* kiln_compile_error(void);
@@ -14,6 +15,15 @@ kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_
                            kiln_dense** field);
 void* kiln_dense_data(const kiln_dense* field);
 void kiln_dense_free(kiln_dense* field);
+kiln_status kiln_compile_sync(void);
+int kiln_dense_is_mirrored(const kiln_dense* field);
+kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count, int writes);
+kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count, void* to);
+kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t count,
+                             const void* from);
+kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
+kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
+                                   const kiln_dense* field);
 kiln_trace* kiln_trace_new(void);
 void kiln_trace_free(kiln_trace* trace);
 void kiln_trace_place(kiln_trace* trace, const char* file, int line);

@@ -1,11 +1,15 @@
-// Kernels written in C++ (kiln/dsl.hpp), run. Prints "KEY name key" of those that Python has,
-// too.
+// Kernels written in C++ (kiln/dsl.hpp), run: on a CUDA device with KILN_TEST_ARCH=cuda. Prints
+// "KEY name key" of those that Python has, too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <kiln/dsl.hpp>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -14,6 +18,24 @@ using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): as programs
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+Service OnArch(const char* arch) {
+  Service service;
+  service.arch = arch;
+  return service;
+}
+
+bool OnCuda() {
+  const char* arch = std::getenv("KILN_TEST_ARCH");
+  return arch != nullptr && std::string(arch) == "cuda";
+}
+
+class Arch : public testing::Environment {
+  void SetUp() override {
+    if (OnCuda()) Use(OnArch("cuda"));
+  }
+};
+const testing::Environment* const kArch = testing::AddGlobalTestEnvironment(new Arch);
 
 template <typename Make>
 std::string ErrorOf(const Make& make) {
@@ -267,7 +289,153 @@ TEST(DslTest, TreesThatAreWrong) {
               HasSubstr("activate takes 1 indices, got 2"));
 }
 
+TEST(DslTest, ElementsOfFields) {
+  Field<Vec<float, 2>, 2> v({3, 4});
+  v.set({1, 2}, 1, 3);
+  EXPECT_THAT(v.get(1, 3), ElementsAre(1, 2));
+  EXPECT_THAT(v.get(1, 2), ElementsAre(0, 0));
+  v.at(0, 0)[1] = 7;
+  Kernel twice("twice", [&] { ForEach(v, [&](Int i, Int j) { v(i, j) = v(i, j) * 2; }); });
+  twice();
+  twice();
+  Sync();
+  EXPECT_THAT(v.get(1, 3), ElementsAre(4, 8));
+  EXPECT_EQ(v.at(0, 0)[1], 28);
+  std::vector<Vec<float, 2>> all(12);
+  v.CopyTo(all.data());
+  EXPECT_THAT(all[7], ElementsAre(4, 8));
+  all[11] = {3, 5};
+  v.CopyFrom(all.data());
+  twice();
+  EXPECT_THAT(v.data()[11], ElementsAre(6, 10));
+  EXPECT_THAT(v.get(1, 3), ElementsAre(8, 16)) << "after a write to others";
+}
+
+TEST(DslTest, FieldsAsArguments) {
+  Kernel add("add", [](Array<float, 2> to, Array<float, 2> from) {
+    ForEach(to, [&](Int i, Int j) { to(i, j) += from(i, j) + to.shape(1); });
+  });
+  Field<float, 2> x({2, 3}), y({2, 3});
+  x.at(1, 2) = 5;
+  y.at(1, 2) = 0.5f;
+  add(y, x);
+  EXPECT_EQ(y.get(1, 2), 8.5f);
+  std::vector<float> numbers(6, 1);
+  add({numbers.data(), {2, 3}}, y);
+  EXPECT_EQ(numbers[5], 12.5f);
+  add(x, {numbers.data(), {2, 3}});
+  EXPECT_EQ(x.get(1, 2), 20.5f);
+  add(x, x);
+  EXPECT_EQ(x.get(1, 2), 44);
+
+  Kernel both("both",
+              [&](Array<float, 2> to) { ForEach(x, [&](Int i, Int j) { to(i, j) = x(i, j); }); });
+  both(y);
+  EXPECT_EQ(y.get(1, 2), 44);
+  EXPECT_THAT(ErrorOf([&] { both(x); }), HasSubstr("shares memory with a field"));
+  EXPECT_THAT(ErrorOf([&] { both({x.data(), {2, 3}}); }), HasSubstr("shares memory with a field"));
+}
+
+TEST(DslTest, AddressesOfTheDevice) {
+  Field<float, 1> x({100}), y({100});
+  x.at(3) = 1;
+  Kernel copy("copy", [](Array<float, 1> to, Array<float, 1> from) {
+    ForEach(to, [&](Int i) { to[i] = from[i] + 1; });
+  });
+  copy({y.device_data(), {100}}, {x.device_data(), {100}});
+  EXPECT_EQ(y.get(3), 2);
+  EXPECT_EQ(y.get(4), 1);
+  y.set(5, 4);
+  copy({x.device_data(), {100}}, {y.device_data(), {100}});
+  EXPECT_EQ(x.get(4), 6);
+  const std::string error = ErrorOf([&] { x.at(4) = 1; });
+  EXPECT_THAT(error, HasSubstr(OnCuda() ? "copy its elements instead" : "no error"));
+}
+
+TEST(DslTest, ThreadsShareFields) {
+  Field<int, 1> x({4096});
+  const auto add = [&](int from, int to) {
+    Kernel k("k", [&] { ForEach(Range({from, to}), [&](Int i) { x[i] += 1; }); });
+    for (int i = 0; i < 50; ++i) k();
+  };
+  std::thread first(add, 0, 2000), second(add, 2000, 4095);
+  for (int i = 0; i < 50; ++i) {
+    x.set(i, 4095);
+    EXPECT_EQ(x.get(4095), i);
+  }
+  first.join();
+  second.join();
+  for (int i = 0; i < 4095; ++i) ASSERT_EQ(x.get(i), 50) << i;
+}
+
+TEST(DslTest, DevicesAreNotMixed) {
+  EXPECT_THAT(ErrorOf([] { Use(OnArch("vulkan")); }),
+              HasSubstr("no arch 'vulkan': expected \"cpu\" or \"cuda\""));
+  if (!OnCuda()) return;
+  Field<float, 1> there({8});
+  const TreeField<float, 1> cells(Tree().root().pointer("i", {8}));
+  Use(OnArch("cpu"));
+  Field<float, 1> here({8});
+  const int line = __LINE__ + 1;  // of the macro
+  EXPECT_THAT(ErrorOf([&] { Kernel k("k", [&] { there[0] = here[0]; }); }),
+              HasSubstr("dsl.cc:" + std::to_string(line) +
+                        ": the kernel is for the CPU, and uses a field on a CUDA device"));
+  EXPECT_THAT(ErrorOf([&] { Kernel k("k", [&] { cells(0) = 1; }); }),
+              HasSubstr("uses a field on a CUDA device"));
+  Kernel set("set", [](Array<float, 1> x) { x[0] = 1; });
+  EXPECT_THAT(
+      ErrorOf([&] { set(there); }),
+      HasSubstr("the field for parameter 0 is on a CUDA device, the kernel is for the CPU"));
+  set(here);
+  Use(OnArch("cuda"));
+  EXPECT_EQ(here.get(0), 1);
+  there.set(2, 1);
+  EXPECT_EQ(there.get(1), 2) << "still usable";
+}
+
+TEST(DslTest, ForkedProcesses) {
+  Field<int, 1> x({8});
+  x.set(3, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string error = ErrorOf([&] { x.set(4, 1); });
+    _exit(error == "no error" ? 0 : error.find("fork") != std::string::npos ? 1 : 2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), OnCuda() ? 1 : 0) << "CUDA does not work in forked processes";
+  EXPECT_EQ(x.get(1), 3);
+}
+
+// In a process of its own: the device is of no use afterwards.
+TEST(DslTest, DISABLED_IllegalAddress) {
+  Field<float, 1> x({16});
+  Kernel far("far", [&](Value<int> n) { x[n] = 1; });
+  far(400'000'000);
+  const std::string error = ErrorOf([] { Sync(); });
+  EXPECT_THAT(error, HasSubstr("an illegal memory access was encountered, in kernel `far`"));
+  EXPECT_THAT(ErrorOf([&] { x.get(0); }), HasSubstr("illegal memory access"));
+  EXPECT_THAT(ErrorOf([&] { far(0); }), HasSubstr("illegal memory access"));
+}
+
 TEST(DslTest, LaunchesThatFail) {
+  Service service = OnArch(OnCuda() ? "cuda" : "cpu");
+  service.debug = true;
+  Use(service);
+  Field<int, 1> x({4});
+  int line = 0;
+  Kernel check("check", [&](Value<int> n) {
+    line = __LINE__ + 1;
+    Assert(n < 3, "n is {}", n);
+    x[n] = 7;
+  });
+  check(2);
+  EXPECT_THAT(ErrorOf([&] { check(3); }),
+              HasSubstr("n is 3 at " __FILE__ ":" + std::to_string(line)));
+  EXPECT_EQ(x.get(2), 7);
+  EXPECT_EQ(x.get(3), 0);
+  Use(OnArch(OnCuda() ? "cuda" : "cpu"));
+
   Kernel k("k", [](Array<float, 1> x) { ForEach(x, [&](Int i) { x[i] = 1; }); });
   EXPECT_THAT(ErrorOf([&] { k({nullptr, {4}}); }),
               HasSubstr("argument 0: no memory for an array of 4 elements"));

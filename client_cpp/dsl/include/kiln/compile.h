@@ -55,13 +55,35 @@ typedef struct kiln_compile_options {
   const char* programs; /* the folder of kilnd; else KILN_BIN, else beside the library */
   /* 1: launches check asserts, indices and division by zero, and fail with the program's line. */
   uint32_t debug;
+  /* Where fields and trees that are made from now on are, and for which kernels are traced: "cpu",
+   * also for NULL, or "cuda", the machine's first NVIDIA GPU. CUDA_VISIBLE_DEVICES orders them. */
+  const char* arch;
 } kiln_compile_options;
 
 /* Has kernels that are compiled from now on use these options. Without a call, kernels use the
- * defaults. KILN_INVALID_ARGUMENT for an option that makes no sense. */
+ * defaults. KILN_INVALID_ARGUMENT for an option that makes no sense, KILN_FAILED_PRECONDITION with
+ * the reason if the machine has no CUDA device. */
 KILN_EXPORT kiln_status kiln_compile_use(const kiln_compile_options* options);
 
+/* Returns when the device in use has done what it was given. Launches on a CUDA device return
+ * before they have ended, unless they have results, print or may fail. Fails as they have failed
+ * since the last call. */
+KILN_EXPORT kiln_status kiln_compile_sync(void);
+
 /* ---- Fields ------------------------------------------------------------------------------------
+ *
+ * The program sees a field on a CUDA device in a mirror, memory of the host. What a program is
+ * about to use of it comes there first; the next run of a program that uses the field takes over
+ * what was written there, after which the mirror is out of date:
+ *
+ *   float* x = kiln_dense_data(field);
+ *   kiln_dense_touch(field, 0, 10, 1);
+ *   for (int i = 0; i < 10; ++i) x[i] = i;
+ *   kiln_program_run(program);
+ *   kiln_dense_touch(field, 3, 1, 0);
+ *   printf("%g\n", x[3]);
+ *
+ * Between a touch and the last access after it, other threads must not run programs with the field.
  */
 
 /* A number, vector or matrix of `scalar`. */
@@ -78,7 +100,26 @@ typedef struct kiln_dense kiln_dense;
  * refuses memory. */
 KILN_EXPORT kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_t axes,
                                        kiln_dense** field);
+/* The elements, or their mirror. */
 KILN_EXPORT void* kiln_dense_data(const kiln_dense* field);
+/* 1: they are in memory of a device, and kiln_dense_data is a mirror. 0: touch has nothing to do.
+ */
+KILN_EXPORT int kiln_dense_is_mirrored(const kiln_dense* field);
+/* Brings `count` elements from number `first` on up to date in the mirror, to be read or, with
+ * `writes` 1, also written. KILN_OUT_OF_RANGE beyond the field; otherwise fails if the device does.
+ * KILN_FAILED_PRECONDITION for writing after kiln_dense_device_data. */
+KILN_EXPORT kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count,
+                                         int writes);
+/* Copy elements to and from memory of the program. They fail as a touch; other threads may run
+ * programs meanwhile. */
+KILN_EXPORT kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count,
+                                        void* to);
+KILN_EXPORT kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t count,
+                                         const void* from);
+/* The address that kernels use, for the program's own CUDA code. Launches, reads and writes are in
+ * CUDA's legacy default stream: they see what that code did in it, or in a stream that waits for
+ * it. From now on nothing is kept in the mirror. */
+KILN_EXPORT kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
 /* Programs that use the field keep its memory. NULL is allowed. */
 KILN_EXPORT void kiln_dense_free(kiln_dense* field);
 
@@ -246,13 +287,19 @@ KILN_EXPORT const char* kiln_program_tier(const kiln_program* program);
 KILN_EXPORT const char* kiln_program_key(const kiln_program* program);
 
 /* Arguments of the next runs. `element` counts the numbers of a vector or matrix by row. Mistakes
- * are reported by kiln_program_run. Arrays are memory of the caller, in C order. */
+ * are reported by kiln_program_run. Arrays are memory of the caller, in C order. Where kernels run
+ * on a CUDA device it may be memory of that device; that of the host is copied there and back by
+ * each run. */
 KILN_EXPORT void kiln_program_set_float(kiln_program* program, kiln_input value, uint32_t element,
                                         double number);
 KILN_EXPORT void kiln_program_set_int(kiln_program* program, kiln_input value, uint32_t element,
                                       int64_t number);
 KILN_EXPORT void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                                         const uint64_t* shape, size_t axes);
+/* The same with the memory of a field, which the program keeps. KILN_INVALID_ARGUMENT if the
+ * field's elements or its device are not those of the kernel. */
+KILN_EXPORT kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
+                                               const kiln_dense* field);
 /* KILN_FAILED_PRECONDITION if an argument is missing, KILN_INVALID_ARGUMENT if an array shares
  * memory with a field that the kernel uses and one of the two is written, KILN_ABORTED if an assert
  * failed. */

@@ -49,6 +49,16 @@ int main(void) {
   kiln_trace_end(trace);
   if (kiln_program_new(trace, "k", &program) != KILN_OK) return 1;
   tell("an argument", kiln_program_run(program));
+  const kiln_value_type whole = {KILN_I32, 0, 0};
+  if (kiln_dense_new(whole, &shape, 1, &field) != KILN_OK) return 1;
+  tell("another field", kiln_program_set_field(program, x, field));
+  tell("no array", kiln_program_set_field(program, (kiln_input){5}, field));
+  tell("beyond", kiln_dense_touch(field, 2, 3, 0));
+  tell("nowhere", kiln_dense_read(field, 0, 1, NULL));
+  tell("nothing", kiln_dense_write(field, 4, 0, NULL));
+  kiln_dense_free(field);
+  const kiln_compile_options elsewhere = {.size = sizeof elsewhere, .arch = "metal"};
+  tell("an arch", kiln_compile_use(&elsewhere));
   kiln_program_free(program);
   kiln_trace_free(trace);
 

@@ -83,11 +83,25 @@ class Value : public Expr<T> {
   explicit Value(ParamId param) : Expr<T>(Trace::Current().Param(param)) {}
 };
 
-// An argument for Array<T, N>: memory in C order, which the launch uses.
+template <typename T, std::size_t N>
+class Field;
+
+namespace detail {
+template <typename>
+constexpr bool kIsField = false;
+template <typename T, std::size_t N>
+constexpr bool kIsField<Field<T, N>> = true;
+}  // namespace detail
+
+// An argument for Array<T, N>: memory in C order, which the launch uses, or a field, which it uses
+// where it is. Where kernels run on a CUDA device, memory may be that device's; that of the host is
+// copied there and back.
 template <typename T, std::size_t N>
 struct Memory {
   Memory(T* from, const std::array<std::uint64_t, N>& extents) : data(from), shape(extents) {}
-  template <typename Vector, typename = decltype(*std::declval<Vector&>().data())>
+  Memory(const Field<T, N>& of);  // NOLINT: as its memory
+  template <typename Vector, typename = decltype(*std::declval<Vector&>().data()),
+            typename = std::enable_if_t<!detail::kIsField<std::remove_const_t<Vector>>>>
   Memory(Vector& vector) : data(vector.data()), shape{vector.size()} {  // NOLINT: as its memory
     using Given = std::remove_reference_t<decltype(*vector.data())>;
     static_assert(N == 1, "an array of several axes: Memory<T, N>(data, {n, m})");
@@ -96,6 +110,7 @@ struct Memory {
   }
   T* data;
   std::array<std::uint64_t, N> shape;
+  const ::kiln_dense* field = nullptr;
 };
 
 // A dense zeroed field. Kernels that use it have it among their arguments; copies share its memory.
@@ -103,6 +118,11 @@ struct Memory {
 //   Field<Vec<float, 2>, 1> place({1000});
 //   place.at(3) = {0.5f, 0.25f};                                        // in the program
 //   Kernel fall("fall", [&] { ForEach(place, [&](Int i) { place[i] -= ...; }); });   // in kernels
+//
+// The program sees a field on a CUDA device in a mirror. What at() and data() return is good until
+// the next launch of a kernel with the field, which takes over what was written there; other
+// threads must not launch one meanwhile. get(), set() and the copies are for any thread at any
+// time. All of them throw Error if the device fails.
 template <typename T, std::size_t N>
 class Field : public Elements<T, N, Field<T, N>> {
  public:
@@ -113,11 +133,14 @@ class Field : public Elements<T, N, Field<T, N>> {
     ::kiln_dense* made = nullptr;
     Check(kiln_dense_new(Facts<T>::kType, shape.data(), N, &made));
     dense_.reset(made, &kiln_dense_free);
+    data_ = static_cast<T*>(kiln_dense_data(made));
+    is_mirrored_ = kiln_dense_is_mirrored(made) != 0;
   }
 
   // --- In the program. Indices are not checked.
   const std::array<std::uint64_t, N>& shape() const { return shape_; }
-  T* data() const { return static_cast<T*>(kiln_dense_data(dense_.get())); }
+  // All elements, in C order.
+  T* data() const { return Touched(0, size()); }
   std::uint64_t size() const {
     std::uint64_t size = 1;
     for (std::uint64_t extent : shape_) size *= extent;
@@ -125,20 +148,67 @@ class Field : public Elements<T, N, Field<T, N>> {
   }
   template <typename... Integers>
   T& at(Integers... indices) const {
-    static_assert(sizeof...(Integers) == N, "as many indices as axes");
-    std::uint64_t position = 0;
-    std::size_t axis = 0;
-    ((position = position * shape_[axis++] + static_cast<std::uint64_t>(indices)), ...);
-    return data()[position];
+    const std::uint64_t position = PositionOf(indices...);
+    return Touched(position, 1)[position];
   }
+  template <typename... Integers>
+  T get(Integers... indices) const {
+    const std::uint64_t position = PositionOf(indices...);
+    if (!is_mirrored_) return data_[position];
+    T element;
+    Check(kiln_dense_read(dense_.get(), position, 1, &element));
+    return element;
+  }
+  template <typename... Integers>
+  void set(const T& element, Integers... indices) const {
+    const std::uint64_t position = PositionOf(indices...);
+    if (!is_mirrored_) {
+      data_[position] = element;
+    } else {
+      Check(kiln_dense_write(dense_.get(), position, 1, &element));
+    }
+  }
+  // All elements, in C order.
+  void CopyTo(T* elements) const { Check(kiln_dense_read(dense_.get(), 0, size(), elements)); }
+  void CopyFrom(const T* elements) const {
+    Check(kiln_dense_write(dense_.get(), 0, size(), elements));
+  }
+  // The address that kernels use, for the program's own CUDA code in CUDA's legacy default stream.
+  // On a device, at() and data() throw Error from now on: copy elements instead.
+  T* device_data() const {
+    void* address = nullptr;
+    Check(kiln_dense_device_data(dense_.get(), &address));
+    return static_cast<T*>(address);
+  }
+  const ::kiln_dense* get_dense() const { return dense_.get(); }
 
   // --- In kernels, beside f(i, j)
   ParamId param() const { return Trace::Current().UseField(dense_.get()); }
 
  private:
+  template <typename... Integers>
+  std::uint64_t PositionOf(Integers... indices) const {
+    static_assert(sizeof...(Integers) == N, "as many indices as axes");
+    std::uint64_t position = 0;
+    std::size_t axis = 0;
+    ((position = position * shape_[axis++] + static_cast<std::uint64_t>(indices)), ...);
+    return position;
+  }
+  // The elements, of which these are up to date.
+  T* Touched(std::uint64_t first, std::uint64_t count) const {
+    if (is_mirrored_) Check(kiln_dense_touch(dense_.get(), first, count, /*writes=*/1));
+    return data_;
+  }
+
   std::array<std::uint64_t, N> shape_;
   std::shared_ptr<::kiln_dense> dense_;
+  T* data_ = nullptr;
+  bool is_mirrored_ = false;
 };
+
+template <typename T, std::size_t N>
+Memory<T, N>::Memory(const Field<T, N>& of)
+    : data(nullptr), shape(of.shape()), field(of.get_dense()) {}
 
 }  // namespace kiln::dsl
 

@@ -44,6 +44,7 @@ struct Parameter<Array<T, N>> {
   using Argument = const Memory<T, N>&;
   static ParamId Add() { return Trace::Current().AddArray(Facts<T>::kType, N); }
   static void Set(Program* program, ParamId param, const Memory<T, N>& memory) {
+    if (memory.field != nullptr) return program->SetField(param, memory.field);
     std::uint64_t size = 1;
     for (std::uint64_t extent : memory.shape) size *= extent;
     if (memory.data == nullptr && size > 0) {
@@ -92,7 +93,8 @@ class KernelOf {
   KernelOf(const std::string& name, const Function& function, Place place)
       : program_(Make(name, function, place, std::index_sequence_for<Params...>())) {}
 
-  // Launches the kernel, and returns when it has ended, what it returns.
+  // Launches the kernel, and returns when it has ended, what it returns. On a CUDA device, a launch
+  // that returns nothing, prints nothing and cannot fail may end later: see Sync.
   auto operator()(typename detail::Parameter<Params>::Argument... arguments) {
     SetAll(std::index_sequence_for<Params...>(), arguments...);
     program_.Run();

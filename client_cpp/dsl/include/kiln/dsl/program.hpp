@@ -19,6 +19,7 @@ struct Service {
   std::string home, server, programs;  // "": what the environment says
   bool strict = false;
   bool debug = false;
+  std::string arch;  // "cuda": fields and kernels that are made from now on are on a CUDA device
 };
 inline void Use(const Service& service) {
   const auto text = [](const std::string& of) { return of.empty() ? nullptr : of.c_str(); };
@@ -29,8 +30,13 @@ inline void Use(const Service& service) {
   options.home = text(service.home);
   options.server = text(service.server);
   options.programs = text(service.programs);
+  options.arch = text(service.arch);
   Check(kiln_compile_use(&options));
 }
+
+// Returns when a CUDA device has run all launches so far, which throws the Error of one that
+// failed; at once on the CPU.
+inline void Sync() { Check(kiln_compile_sync()); }
 
 class Program {
  public:
@@ -56,6 +62,9 @@ class Program {
   // The memory is used by the next run.
   void SetArray(ParamId param, void* data, const std::uint64_t* shape, std::size_t axes) {
     kiln_program_set_array(program_.get(), param, data, shape, axes);
+  }
+  void SetField(ParamId param, const ::kiln_dense* field) {
+    Check(kiln_program_set_field(program_.get(), param, field));
   }
   void Run() { Check(kiln_program_run(program_.get())); }
   // The slot of a result of the last run.
