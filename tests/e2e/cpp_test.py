@@ -20,7 +20,8 @@ ON_CUDA = {"KILN_TEST_ARCH": "cuda", "KILN_CUDA_DRIVER": "emulator"}
 @pytest.fixture(scope="module", autouse=True)
 def programs():
     build = [ROOT / "tools" / "bazel.sh", "build", *(f"//{name}" for name in PROGRAMS)]
-    subprocess.run(build, check=True, capture_output=True, timeout=600)
+    for command in (build, [ROOT / "kiln", "build", "emulator"]):
+        subprocess.run(command, check=True, capture_output=True, timeout=600)
 
 
 def environment(kiln):
