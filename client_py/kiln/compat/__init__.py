@@ -49,7 +49,10 @@ _VIEWS = {
     "lang.kernel_impl": ("kernel", "func"),
     "lang.matrix": ("values.matrix", "types", "data.field"),
     "lang.matrix_ops": ("values.matrix_ops", "values.decompose"),
-    "lang.mesh": ("data.mesh", "frontend.mesh"),
+    "lang.mesh": (
+        *("data.mesh", "data.mesh_metadata", "data.mesh_elements", "data.mesh_builder"),
+        *("data.reordered", "frontend.mesh"),
+    ),
     "lang.misc": ("runtime", "static", "data.snode", "compat.misc"),
     "lang.ops": ("ops",),
     "lang.runtime_ops": ("runtime",),

@@ -24,7 +24,7 @@ class AnyArray:
 class AnyField(snode.Placeable):
     """Base class of fields of numbers, matrices and structs."""
 
-    # The field of each element's place in memory, if that is not its index (data/mesh.py).
+    # The field of each element's place in memory, if that is not its index (data/reordered.py).
     _order = None
 
 

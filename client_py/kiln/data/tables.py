@@ -1,4 +1,4 @@
-"""The tables of meshes (data/mesh.py) as NumPy arrays, made from metadata in patches."""
+"""The tables of meshes (data/mesh_metadata.py) as NumPy arrays, made from metadata in patches."""
 
 import numpy as np
 
