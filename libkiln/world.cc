@@ -39,15 +39,14 @@ const kiln::ModuleField& FieldOf(const kiln::World& world, int number) {
   return world.of().fields()[static_cast<size_t>(number)];
 }
 
-// Copies a quantised field to or from an array by the kernel that the export made for it.
+// Copies a field to or from an array by the kernel that the export made for it.
 kiln_status Access(kiln_world* world, const kiln::ModuleField& field, const char* what,
                    const void* array) {
   const int number = world->world->of().FindKernel(field.name + what);
   if (number < 0) {
-    return Fail(KILN_UNIMPLEMENTED, "field '" + field.name +
-                                        "': its numbers are quantised, and an older export made no "
-                                        "kernel '" +
-                                        field.name + what + "' to copy them");
+    return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "': " + field.only_kernels +
+                                        ", and an older export made no kernel '" + field.name +
+                                        what + "' to copy them");
   }
   std::vector<int64_t> shape(field.shape.begin(), field.shape.end());
   shape.insert(shape.end(), field.element.begin(), field.element.end());
@@ -110,11 +109,9 @@ kiln_status CopyElement(const char* function, kiln_world* world, const char* nam
                                              std::to_string(expected) + " bytes, not " +
                                              std::to_string(bytes));
     }
-    if (field.is_quantised) {
-      return Fail(KILN_UNIMPLEMENTED,
-                  "field '" + field.name +
-                      "': its numbers are quantised; kiln_field_read and kiln_field_write convert "
-                      "them");
+    if (field.only_kernels != nullptr) {
+      return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "': " + field.only_kernels +
+                                          "; kiln_field_read and kiln_field_write copy them");
     }
     return FromResult(copy(of, number));
   });
@@ -202,7 +199,7 @@ kiln_status kiln_field_read(kiln_world* world, const char* name, void* array, si
     const kiln::ModuleField& field = FieldOf(of, number);
     const kiln_status fits = CheckBytes(field, array, bytes);
     if (fits != KILN_OK) return fits;
-    if (!field.is_quantised) return FromResult(of.Read(number, array));
+    if (field.only_kernels == nullptr) return FromResult(of.Read(number, array));
     if (bytes > 0) std::memset(array, 0, bytes);  // inactive cells
     return Access(world, field, ".read", array);
   });
@@ -214,7 +211,9 @@ kiln_status kiln_field_write(kiln_world* world, const char* name, const void* ar
                      const kiln::ModuleField& field = FieldOf(of, number);
                      const kiln_status fits = CheckBytes(field, array, bytes);
                      if (fits != KILN_OK) return fits;
-                     if (field.is_quantised) return Access(world, field, ".write", array);
+                     if (field.only_kernels != nullptr) {
+                       return Access(world, field, ".write", array);
+                     }
                      return FromResult(of.Write(number, array));
                    });
 }
@@ -247,10 +246,9 @@ kiln_status kiln_field_locate(kiln_world* world, const char* name, const int64_t
                       "field '" + field.name + "' has " + std::to_string(field.components.size()) +
                           " numbers in an element, not " + std::to_string(component + 1));
         }
-        if (field.is_quantised) {
-          return Fail(KILN_UNIMPLEMENTED,
-                      "field '" + field.name +
-                          "': its numbers are quantised; only kernels read and write them");
+        if (field.only_kernels != nullptr) {
+          return Fail(KILN_UNIMPLEMENTED, "field '" + field.name + "': " + field.only_kernels +
+                                              "; only kernels read and write them");
         }
         const auto access = activate != 0 ? kiln::CellAccess::kWrite : kiln::CellAccess::kFind;
         kiln::Result<uint8_t*> found = of.Locate(number, indices, component, access);

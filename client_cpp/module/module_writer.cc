@@ -64,8 +64,9 @@ bool SameSlots(const proto::ArtifactInfo& a, const proto::ArtifactInfo& b) {
 
 }  // namespace
 
-int ModuleWriter::AddTree(const TreeShape& shape, const std::vector<std::string>& names) {
-  trees_.push_back({shape, names});
+int ModuleWriter::AddTree(const TreeShape& shape, const std::vector<std::string>& names,
+                          std::string contents) {
+  trees_.push_back({shape, names, std::move(contents)});
   return static_cast<int>(trees_.size()) - 1;
 }
 
@@ -117,7 +118,7 @@ class ModuleWriter::Tables {
     header.magic = module::kMagic;
     header.major = module::kMajor;
     header.minor = module::kMinor;
-    header.module_abi = lacks_cpu_code_ ? module::kModuleAbi : module::kModuleAbiWithCpuCode;
+    header.module_abi = LeastAbi();
     header.tree_abi = of_.trees_.empty() ? 0 : module::kTreeAbi;
     header.cuda_abi = Count<module::Image>() > 0 ? module::kCudaAbi : 0;
     header.name = Put(of_.name_);
@@ -135,6 +136,13 @@ class ModuleWriter::Tables {
   }
 
  private:
+  // Of the readers that run the module.
+  uint32_t LeastAbi() const {
+    const auto has_contents = [](const ExportedTree& tree) { return !tree.contents.empty(); };
+    if (absl::c_any_of(of_.trees_, has_contents)) return module::kModuleAbi;
+    return lacks_cpu_code_ ? module::kModuleAbiOfImages : module::kModuleAbiWithCpuCode;
+  }
+
   template <typename Record>
   uint32_t Add(const Record& record) {
     return tables_.Add(record);
@@ -180,6 +188,7 @@ class ModuleWriter::Tables {
       if (node.kind->is_sparse) record.flags |= module::Tree::kSparse;
     }
     record.nodes = Since<module::Node>(first);
+    if (!tree.contents.empty()) record.contents = tables_.PutBytes(tree.contents);
     Add(record);
   }
 
@@ -202,7 +211,8 @@ class ModuleWriter::Tables {
     }
     record.components = Since<module::Component>(first);
     record.flags = (field.is_sparse ? module::Field::kSparse : 0) |
-                   (field.is_quantised ? module::Field::kQuantised : 0);
+                   (field.is_quantised ? module::Field::kQuantised : 0) |
+                   (field.is_reordered ? module::Field::kReordered : 0);
     const auto gradient = of_.fields_.find(field.gradient);
     record.gradient = gradient == of_.fields_.end()
                           ? kNone
@@ -403,7 +413,7 @@ class ModuleWriter::Tables {
       const uint32_t tasks = Count<module::ImageTask>();
       for (const proto::Task& task : code.info.tasks()) AddImageTask(task);
       made.tasks = Since<module::ImageTask>(tasks);
-      made.payload = tables_.PutImage(code.object);
+      made.payload = tables_.PutBytes(code.object);
       Add(made);
     }
     record->images = Since<module::Image>(first);
@@ -535,7 +545,19 @@ class ModuleWriter::Tables {
   bool lacks_cpu_code_ = false;  // a kernel does
 };
 
+absl::Status ModuleWriter::CheckContents() const {
+  std::set<absl::string_view> distinct;  // the module has equal ones once
+  for (const ExportedTree& tree : trees_) distinct.insert(tree.contents);
+  uint64_t bytes = 0;
+  for (const absl::string_view contents : distinct) bytes += contents.size();
+  if (bytes <= module::kMaxBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the relations and patches of the meshes have ",
+                                                 bytes, " bytes; a module has at most ",
+                                                 module::kMaxBytes));
+}
+
 absl::StatusOr<proto::LinkRequest> ModuleWriter::Link(proto::LinkRequest::Form form) const {
+  RETURN_IF_ERROR(CheckContents());
   Tables tables(*this);
   RETURN_IF_ERROR(tables.Make());
   proto::LinkRequest request = tables.Request();

@@ -90,7 +90,8 @@ struct ExportedField {
   std::vector<int64_t> offsets;  // the first index of each axis; empty: zeros
   std::vector<Component> components;
   bool is_sparse = false, is_quantised = false;
-  std::string gradient;  // the name of the field of gradients; "": none, or not exported
+  bool is_reordered = false;  // module::Field::kReordered
+  std::string gradient;       // the name of the field of gradients; "": none, or not exported
 };
 
 struct ExportedGraph {
@@ -108,8 +109,10 @@ class ModuleWriter {
  public:
   explicit ModuleWriter(std::string name) : name_(std::move(name)) {}
 
-  // Returns the tree's number.
-  int AddTree(const TreeShape& shape, const std::vector<std::string>& names);
+  // Returns the tree's number. `contents`: what each world's root container begins with, of a tree
+  // without sparse levels; the rest is zeros.
+  int AddTree(const TreeShape& shape, const std::vector<std::string>& names,
+              std::string contents = "");
   // The functions below: InvalidArgument for a name that is taken, or is no name (letters, digits,
   // '_', and what template arguments are written with).
   absl::Status AddField(ExportedField field);
@@ -119,15 +122,19 @@ class ModuleWriter {
   // What `kiln module show` shows, besides what follows from the content.
   void AddFact(std::string name, std::string value) { facts_[std::move(name)] = std::move(value); }
 
-  // What a worker links. Requires that every kernel of a graph was added.
+  // What a worker links. Requires that every kernel of a graph was added. InvalidArgument for
+  // contents that are larger than a module can be.
   absl::StatusOr<proto::LinkRequest> Link(proto::LinkRequest::Form form) const;
 
  private:
   class Tables;
 
+  absl::Status CheckContents() const;
+
   struct ExportedTree {
     TreeShape shape;
     std::vector<std::string> names;
+    std::string contents;
   };
 
   std::string name_;

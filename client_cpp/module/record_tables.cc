@@ -26,13 +26,13 @@ module::Span RecordTables::PutNumbers(const std::vector<uint64_t>& numbers) {
   return span;
 }
 
-module::Span RecordTables::PutImage(absl::string_view payload) {
-  const auto [at, is_new] = images_.emplace(std::string(payload), module::Span{});
+module::Span RecordTables::PutBytes(absl::string_view bytes) {
+  const auto [at, is_new] = bytes_.emplace(std::string(bytes), module::Span{});
   if (!is_new) return at->second;
-  Table& table = tables_[module::TableKind::kImageBytes];
+  Table& table = tables_[module::TableKind::kBytes];
   table.stride = 1;
-  at->second = {table.count, static_cast<uint32_t>(payload.size())};
-  table.bytes.append(payload.data(), payload.size());
+  at->second = {table.count, static_cast<uint32_t>(bytes.size())};
+  table.bytes.append(bytes.data(), bytes.size());
   table.count += at->second.count;
   return at->second;
 }

@@ -34,7 +34,7 @@ class RecordTables {
   module::Text Put(absl::string_view text);
   module::Span PutNumbers(const std::vector<uint64_t>& numbers);
   // Likewise equal ones once.
-  module::Span PutImage(absl::string_view payload);
+  module::Span PutBytes(absl::string_view bytes);
 
   // The header with its directory, then all tables. Nothing may be added afterwards.
   std::string Bytes(module::Header header);
@@ -53,7 +53,7 @@ class RecordTables {
 
   std::map<module::TableKind, Table> tables_;  // in the order of the file
   std::map<std::string, module::Text> texts_;
-  std::map<std::string, module::Span> images_;
+  std::map<std::string, module::Span> bytes_;
 };
 
 }  // namespace kiln

@@ -387,7 +387,7 @@ py::tuple TypesOf(const std::string& path) {
     kernels.append(py::make_tuple(kernel.name, kernel.has_data, params, results));
   }
   for (const ModuleField& field : module->fields()) {
-    if (field.is_sparse || field.is_quantised) continue;  // they are no arrays in memory
+    if (field.is_sparse || field.only_kernels != nullptr) continue;  // they are no arrays in memory
     ValueShape element;
     element.scalar = field.scalar;
     element.shape = field.element;

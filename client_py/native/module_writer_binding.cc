@@ -88,17 +88,18 @@ class Exporter {
  public:
   explicit Exporter(std::string name) : writer_(std::move(name)) {}
 
-  // The tree's number: the same for the same tree.
-  int AddTree(const std::shared_ptr<TreeObject>& tree, const std::vector<std::string>& names) {
+  // The tree's number: the same for the same tree. `contents`: what it begins with in each world.
+  int AddTree(const std::shared_ptr<TreeObject>& tree, const std::vector<std::string>& names,
+              std::string contents) {
     const auto known = std::find(trees_.begin(), trees_.end(), tree);
     if (known != trees_.end()) return static_cast<int>(known - trees_.begin());
     trees_.push_back(tree);
-    return writer_.AddTree(tree->layout().shape(), names);
+    return writer_.AddTree(tree->layout().shape(), names, std::move(contents));
   }
 
   void AddField(const std::string& name, const std::shared_ptr<FieldStorage>& storage,
                 const std::vector<std::pair<std::shared_ptr<TreeObject>, int>>& places,
-                const std::string& gradient) {
+                const std::string& gradient, bool is_reordered) {
     ExportedField field;
     field.name = name;
     field.scalar = storage->access.scalar();
@@ -108,6 +109,7 @@ class Exporter {
       field.offsets.push_back(storage->access.offset(axis));
     }
     field.gradient = gradient;
+    field.is_reordered = is_reordered;
     for (const auto& [tree, place] : places) {
       field.components.push_back({NumberOf(tree), place, tree->layout().VirtualAxes(place)});
       field.is_sparse |= !tree->layout().IsAllDense(place);
@@ -313,9 +315,9 @@ class Exporter {
 void BindModuleWriter(py::module_& m) {
   py::class_<Exporter>(m, "ModuleWriter")
       .def(py::init<std::string>(), py::arg("name"))
-      .def("add_tree", &Exporter::AddTree, py::arg("tree"), py::arg("names"))
+      .def("add_tree", &Exporter::AddTree, py::arg("tree"), py::arg("names"), py::arg("contents"))
       .def("add_field", &Exporter::AddField, py::arg("name"), py::arg("storage"), py::arg("places"),
-           py::arg("gradient"))
+           py::arg("gradient"), py::arg("is_reordered"))
       .def("add_kernel", &Exporter::AddKernel, py::arg("name"), py::arg("unit"), py::arg("params"),
            py::arg("results"), py::arg("sources"))
       .def("add_graph", &Exporter::AddGraph, py::arg("name"), py::arg("args"), py::arg("launches"))

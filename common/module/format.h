@@ -3,8 +3,8 @@
 //
 //   file     [ ELF shared object ][ trailer ]
 //   object   .text            the code: each kernel at each level of processor
-//            .kiln.meta       the tables below, and the images of CUDA devices; the one exported
-//                             symbol names their first byte
+//            .kiln.meta       the tables below, the images of CUDA devices, and the contents of
+//                             constant fields; the one exported symbol names their first byte
 //
 // Tables are arrays of fixed-size records, little-endian, without pointers: a program can read them
 // from the file without loading it, and they need no relocations. All code addresses are distances
@@ -19,7 +19,8 @@
 // (runtime/cuda_abi.h); modules without images state 0. All are counted by hand. The structs of
 // abi.h grow at their ends only, so a runtime runs modules of all smaller numbers since
 // kOldestModuleAbi. Readers of module ABI 2 know no images: a module that also has code for CPUs
-// states 2, since they run that. One that has images alone states 3.
+// states 2, since they run that. One that has images alone states 3. Readers of module ABI 3 would
+// make all fields zeros: a module with Tree::contents states 4.
 //
 // Plain, without protobuf: the runtime reads it, client_cpp/module writes it.
 #ifndef KILN_COMMON_MODULE_FORMAT_H_
@@ -31,15 +32,18 @@ namespace kiln::module {
 
 inline constexpr uint64_t kMagic = 0x31444f4d4e4c494b;  // "KILNMOD1"
 inline constexpr uint16_t kMajor = 1;
-inline constexpr uint16_t kMinor = 2;
-inline constexpr uint32_t kModuleAbi = 3, kOldestModuleAbi = 1;
-inline constexpr uint32_t kModuleAbiWithCpuCode = 2;
+inline constexpr uint16_t kMinor = 3;
+inline constexpr uint32_t kModuleAbi = 4, kOldestModuleAbi = 1;
+inline constexpr uint32_t kModuleAbiWithCpuCode = 2, kModuleAbiOfImages = 3;
 inline constexpr uint32_t kTreeAbi = 1, kOldestTreeAbi = 1;
 inline constexpr uint32_t kCudaAbi = 2, kOldestCudaAbi = 1;
 // The symbol that a shared object exports; static ones append '_' and the module's name.
 inline constexpr char kSymbol[] = "kiln_module_v1";
 inline constexpr char kSection[] = ".kiln.meta";
 inline constexpr uint32_t kNone = ~0u;  // in place of a record's number
+// Most bytes of a module's tables and of the objects with its code: what is linked fits into a
+// frame (common/wire/framing.h).
+inline constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
 // Which table a directory entry is about. Numbers never change their meaning.
 enum class TableKind : uint32_t {
@@ -66,7 +70,7 @@ enum class TableKind : uint32_t {
   kFacts = 21,
   kImages = 22,
   kImageTasks = 23,
-  kImageBytes = 24,  // bytes
+  kBytes = 24,
 };
 
 // Bytes of kStrings, not terminated.
@@ -202,7 +206,7 @@ struct Image {
   uint32_t kernel_flags;  // Kernel::Flags, but kApart
   uint32_t temporary_bytes;
   Span tasks;    // kImageTasks
-  Span payload;  // kImageBytes (common/artifact/cuda_payload.h). Kernels may share it.
+  Span payload;  // kBytes (common/artifact/cuda_payload.h). Kernels may share it.
 };
 
 // runtime/kernel_info.h explains the fields.
@@ -254,6 +258,9 @@ struct Tree {
   enum Flags : uint32_t { kSparse = 1 };
   uint32_t flags;
   uint32_t reserved;
+  // kBytes: of the root container of a tree without sparse levels, from its first byte; the rest is
+  // zeros. Since minor version 3.
+  Span contents;
 };
 
 // common/layout/tree_shape.h explains the fields.
@@ -282,7 +289,9 @@ struct Field {
   Span element;     // kNumbers: the shape of an element
   Span offsets;     // kNumbers, as int64_t: the first index of each axis; none: zeros
   Span components;  // kComponents, in element order
-  enum Flags : uint32_t { kSparse = 1, kQuantised = 2 };
+  // kReordered: an element's cell does not follow from its index; kernels of the module know it.
+  // Since minor version 3.
+  enum Flags : uint32_t { kSparse = 1, kQuantised = 2, kReordered = 4 };
   uint32_t flags;
   uint32_t gradient;  // the field of gradients, or kNone
 };

@@ -132,6 +132,17 @@ class ModuleTables::Checker {
       const Taken &before = places[i - 1], &after = places[i];
       Expect(before.parent != after.parent || before.end <= after.begin, "node offset");
     }
+    if (wrong_ == nullptr) CheckContents(tree);
+  }
+
+  // They fill containers whose bytes are numbers alone.
+  void CheckContents(const module::Tree& tree) {
+    Within(tree.contents, tables_.At(module::TableKind::kBytes).count, "contents");
+    bool holds_pointers = false;
+    tables_.ForEach<module::Node>(
+        tree.nodes, [&](const module::Node& node) { holds_pointers |= KindOf(node).is_sparse; });
+    const uint64_t bytes = tables_.Get<module::Node>(tree.nodes.first).container_bytes;
+    Expect(tree.contents.count <= (holds_pointers ? 0 : bytes), "contents");
   }
 
   // Bytes of the parent's cells that a node takes.
@@ -355,7 +366,7 @@ class ModuleTables::Checker {
   void CheckImage(const module::Kernel& kernel, const module::Image& image) {
     // Messages name it as "sm_90".
     Expect(image.arch >= 10 && image.arch < 1000, "image device");
-    Within(image.payload, tables_.At(module::TableKind::kImageBytes).count, "image");
+    Within(image.payload, tables_.At(module::TableKind::kBytes).count, "image");
     Each<module::ImageTask>(image.tasks, [&](const module::ImageTask& task) {
       CheckText(task.symbol);
       CheckTask(kernel, task);

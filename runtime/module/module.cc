@@ -473,6 +473,10 @@ void Module::LoadFields() {
     });
     field.is_sparse = (record.flags & module::Field::kSparse) != 0;
     field.is_quantised = (record.flags & module::Field::kQuantised) != 0;
+    if ((record.flags & module::Field::kReordered) != 0) {
+      field.only_kernels = "its elements are in another order than their numbers";
+    }
+    if (field.is_quantised) field.only_kernels = "its numbers are quantised";
     field.gradient = record.gradient;
     field_numbers_.emplace(field.name, static_cast<int>(i));
     fields_.push_back(std::move(field));

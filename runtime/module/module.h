@@ -69,6 +69,8 @@ struct ModuleField {
   std::vector<int64_t> offsets;  // the first index of each axis
   std::vector<Component> components;
   bool is_sparse = false, is_quantised = false;
+  // Why only kernels find its elements; null: their places follow from the indices.
+  const char* only_kernels = nullptr;
   uint32_t gradient = module::kNone;
 
   // Of an array with all elements.

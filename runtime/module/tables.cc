@@ -24,7 +24,7 @@ Error OtherVersion(const char* what, uint64_t has, uint64_t oldest, uint64_t new
 uint32_t SmallestRecord(module::TableKind kind) {
   switch (kind) {
     case module::TableKind::kStrings:
-    case module::TableKind::kImageBytes:
+    case module::TableKind::kBytes:
       return 1;
     case module::TableKind::kNumbers:
       return sizeof(uint64_t);
@@ -49,7 +49,7 @@ uint32_t SmallestRecord(module::TableKind kind) {
     case module::TableKind::kPlaces:
       return sizeof(module::Place);
     case module::TableKind::kTrees:
-      return sizeof(module::Tree);
+      return offsetof(module::Tree, contents);
     case module::TableKind::kNodes:
       return sizeof(module::Node);
     case module::TableKind::kLevels:
@@ -120,9 +120,9 @@ Result<> ModuleTables::CheckCudaAbi() const {
   return OtherVersion("CUDA ABI", abi, module::kOldestCudaAbi, module::kCudaAbi);
 }
 
-std::string_view ModuleTables::BytesOf(Span payload) const {
-  const module::Table& bytes = At(module::TableKind::kImageBytes);
-  return {reinterpret_cast<const char*>(data_ + bytes.offset + payload.first), payload.count};
+std::string_view ModuleTables::BytesOf(Span bytes) const {
+  const module::Table& all = At(module::TableKind::kBytes);
+  return {reinterpret_cast<const char*>(data_ + all.offset + bytes.first), bytes.count};
 }
 
 std::string_view ModuleTables::TextOf(Text text) const {

@@ -53,15 +53,14 @@ class ModuleTables {
   }
 
   std::string_view TextOf(module::Text text) const;
-  // An image's payload.
-  std::string_view BytesOf(module::Span payload) const;
+  std::string_view BytesOf(module::Span bytes) const;
   uint64_t Number(uint32_t number) const;
   std::vector<uint64_t> Numbers(module::Span span) const;
 
  private:
   class Checker;  // check_tables.cc
   Result<> Check() const;
-  static constexpr size_t kKinds = static_cast<size_t>(module::TableKind::kImageBytes) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(module::TableKind::kBytes) + 1;
 
   const module::Table& At(module::TableKind kind) const {
     return tables_[static_cast<size_t>(kind)];

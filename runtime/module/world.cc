@@ -16,6 +16,13 @@ Error Of(const ModuleField& field, ErrorCode code, const std::string& text) {
   return {code, "field '" + field.name + "': " + text};
 }
 
+// Copies to memory that launches have not used yet.
+Result<> CopyTo(Buffer* buffer, const void* from, uint64_t bytes) {
+  if (Result<> done = buffer->Touch(0, bytes, HostAccess::kOverwrite); !done.ok()) return done;
+  std::memcpy(buffer->host(), from, bytes);
+  return buffer->HandOver();
+}
+
 Result<Device::MadeTree> MakeTree(const ModuleTree& tree, Device* device,
                                   const WorldOptions& options) {
   TreeOptions tree_options;
@@ -40,10 +47,25 @@ Result<std::unique_ptr<World>> World::Make(std::shared_ptr<const Module> module,
     world->trees_.push_back(std::move(made->tree));
     world->buffers_.push_back(std::move(made->buffer));
   }
+  if (Result<> filled = world->FillTrees(); !filled.ok()) return filled.error();
   world->viewed_ = std::make_unique<std::atomic<bool>[]>(world->trees_.size());
   if (Result<> bound = world->BindKernels(); !bound.ok()) return bound.error();
   world->Seed(options.seed);
   return world;
+}
+
+Result<> World::FillTrees() {
+  const ModuleTables& tables = module_->tables();
+  for (uint32_t t = 0; t < trees_.size(); ++t) {
+    const std::string_view contents = tables.BytesOf(tables.Get<module::Tree>(t).contents);
+    if (contents.empty()) continue;
+    if (Buffer* const buffer = buffers_[t].get(); buffer == nullptr) {
+      std::memcpy(trees_[t]->root(), contents.data(), contents.size());
+    } else if (Result<> done = CopyTo(buffer, contents.data(), contents.size()); !done.ok()) {
+      return done;
+    }
+  }
+  return {};
 }
 
 uint64_t World::RootOf(int tree) const {
@@ -95,16 +117,12 @@ Result<> World::CopyNodes() {
   Result<std::unique_ptr<Buffer>> made = module_->device()->Allocate(bytes);
   if (!made.ok()) return made.error();
   device_nodes_ = *std::move(made);
-  if (Result<> done = device_nodes_->Touch(0, bytes, HostAccess::kOverwrite); !done.ok()) {
-    return done;
-  }
-  std::memcpy(device_nodes_->host(), static_cast<const void*>(all.data()), bytes);
   auto next = reinterpret_cast<uint64_t>(device_nodes_->data());
   for (const NodeTable& table : nodes_) {
     bound_[table.kernel][table.bound].value = next;
     next += table.nodes.size() * sizeof(KilnNode*);
   }
-  return device_nodes_->HandOver();
+  return CopyTo(device_nodes_.get(), all.data(), bytes);
 }
 
 Result<> World::HandOver(int kernel) const {
@@ -227,9 +245,9 @@ void World::Touch() {
 template <typename Visit>
 Result<> World::ForEachRun(int number, HostAccess access, const Visit& visit) const {
   const ModuleField& field = module_->fields()[number];
-  if (field.is_quantised) {
+  if (field.only_kernels != nullptr) {
     return Of(field, ErrorCode::kUnimplemented,
-              "its numbers are quantised; only kernels read and write them");
+              field.only_kernels + std::string("; only kernels read and write them"));
   }
   const auto components = static_cast<int64_t>(field.components.size());
   for (int64_t c = 0; c < components; ++c) {
@@ -319,7 +337,7 @@ Result<World::View> World::ArrayOf(int number, uint64_t root) const {
               std::string(no_array) + why + "; copy its elements instead");
   };
   if (field.is_sparse) return refuse("it has sparse levels");
-  if (field.is_quantised) return refuse("its numbers are quantised");
+  if (field.only_kernels != nullptr) return refuse(field.only_kernels);
   View view;
   std::vector<uint64_t> offsets;  // of the components from the tree's root
   for (size_t c = 0; c < field.components.size(); ++c) {

@@ -73,11 +73,11 @@ class World {
   Result<uint8_t*> Locate(int field, const int64_t* indices, uint32_t component,
                           CellAccess access) const;
   // Copies the numbers of one element, on any device. Inactive cells read as zeros; Set activates
-  // them. OutOfRange as above. Requires: the field is not quantised.
+  // them. OutOfRange as above. Requires: ModuleField::only_kernels is null.
   Result<> Get(int field, const int64_t* indices, void* element) const;
   Result<> Set(int field, const int64_t* indices, const void* element) const;
   // Copies all elements between the field and an array in C order. Inactive cells read as zeros and
-  // keep nothing. Unimplemented for quantised fields.
+  // keep nothing. Unimplemented if ModuleField::only_kernels says why.
   Result<> Read(int field, void* array) const;
   Result<> Write(int field, const void* array) const;
   // Memory seen as a strided array: the address of the first scalar and, for each axis of the field
@@ -99,6 +99,7 @@ class World {
   };
 
   explicit World(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
+  Result<> FillTrees();
   Result<> BindKernels();
   Result<> CopyNodes();
   // `visit` may write to cells if `access` says so.

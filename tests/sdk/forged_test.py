@@ -157,6 +157,7 @@ FORGED = [
     ("Level", 0, "axis", 12, "node axes of tree 0"),
     ("Level", 0, "multiplier", 3, "node axes of tree 0"),
     ("Tree", 0, "nodes.count", 0, "number of nodes of tree 0"),
+    ("Tree", 0, "contents.count", 1, "contents of tree 0"),
     ("Slot", 4, "kind", 9, "slot kind of kernel 'fill'"),
     ("Slot", 4, "scalar", 99, "slot type of kernel 'fill'"),
     ("Slot", 5, "kind", 2, "binding kind of kernel 'fill'"),
@@ -215,6 +216,25 @@ def test_errors_name_what_is_wrong(whole, seal, tmp_path):
     named = {i: (FORGED[i - 1][:4], text) for i, text in got.items() if i > 0}
     assert 0 not in got, got[0]
     assert named == {i: (FORGED[i - 1][:4], text) for i, text in wanted.items()}
+
+
+def test_contents_fit_their_trees(seal, tmp_path):
+    whole = Whole(ROOT / "tests" / "sdk" / "golden" / "mesh_abi4.kiln")
+    trees = range(whole.count("Tree"))
+    (sparse,) = (n for n in trees if whole.number(*whole.field("Tree", n, "flags")) == 1)
+    counts = [whole.number(*whole.field("Tree", n, "contents.count")) for n in trees]
+    filled = counts.index(max(counts))
+    forged = [
+        (filled, "count", counts[filled] + 1),
+        (filled, "first", 1 << 30),
+        (sparse, "count", 1),  # where the host follows pointers
+    ]
+    mutants = [
+        whole.forged(*whole.field("Tree", tree, f"contents.{part}"), value)
+        for tree, part, value in forged
+    ]
+    got = outcomes(seal, tmp_path / "forged", [whole.data, *mutants])
+    assert got == {n: f"wrong contents of tree {tree}" for n, (tree, *_) in enumerate(forged, 1)}
 
 
 # What describes the code: how far its loops run, what it writes to, which numbers it gets.

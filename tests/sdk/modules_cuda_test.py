@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.sdk.conftest import ROOT, run
-from tests.sdk.modules_test import BARE, KILN, SOURCES, build
+from tests.sdk.modules_test import BARE, KILN, ONLY_KERNELS, SOURCES, build
 
 EMULATOR = ROOT / ".kiln" / "bin" / "libcuda-emulator.so"
 CUDA = {"KILN_CUDA_DRIVER": "emulator", "KILN_BIN": str(EMULATOR.parent), "KILN_HOME": "/nowhere"}
@@ -32,7 +32,7 @@ smoke 0 4
 place 1.5 2.5
 field 'smoke': it is no strided array in memory: it has sparse levels; copy its elements instead
 an element of field 'height' has 4 bytes, not 1
-field 'small': its numbers are quantised; kiln_field_read and kiln_field_write convert them
+field 'small': its numbers are quantised; kiln_field_read and kiln_field_write copy them
 field 'height': index 32 along axis 1, which has 0 to 31
 field 'height': it is in a CUDA device's memory; kiln_field_device_view has its address there
 field 'height': its elements are in a CUDA device's memory; kiln_field_get and kiln_field_set copy \
@@ -107,6 +107,14 @@ def test_modules_of_all_earlier_abis_run(module, package, tmp_path):
     printed = (pathlib.Path(__file__).parent / "golden" / "sim_abi2.txt").read_text()
     refusal = NO_CPU_CODE.format(targets="compute_75")
     assert run(program, module, EMULATOR, env=BARE) == told(printed, "compute_75", refusal)
+
+
+def test_meshes(package, tmp_path):
+    subprocess.run([KILN, "build", "emulator"], check=True, capture_output=True)
+    module, program = tmp_path / "mesh.kiln", build(package, tmp_path, "mesh.c")
+    command = (KILN, "export", SOURCES / "mesh.py", "-o", module, "--target", "sm_90")
+    printed, _, _ = run(*command).partition(str(module))
+    assert run(program, module, EMULATOR, env=BARE) == printed + ONLY_KERNELS
 
 
 def test_cpp_program_and_linked_module(sim, package, tmp_path):
@@ -302,8 +310,8 @@ def test_newer_images_are_refused_by_number(sim, seal, tmp_path):
     # A library that knows no images refuses the one, and runs the CPU's code of the other.
     show = [run(KILN, "module", "show", one).splitlines()[1] for one in (sim.image, sim.both)]
     assert [line.strip() for line in show] == [
-        "format 1.2, module ABI 3, tree ABI 1, CUDA ABI 2",
-        "format 1.2, module ABI 2, tree ABI 1, CUDA ABI 2",
+        "format 1.3, module ABI 3, tree ABI 1, CUDA ABI 2",
+        "format 1.3, module ABI 2, tree ABI 1, CUDA ABI 2",
     ]
 
 

@@ -86,8 +86,8 @@ class Module:
         use without this.
 
         name: in the module. field: the field; also of vectors, matrices or structs, sparse, or with
-        a gradient, which gets the name `name.grad`. Raises RuntimeError if the name is taken,
-        TypeError for anything but a field.
+        a gradient, which gets the name `name.grad`. A mesh adds its attributes, as `name.verts.x`.
+        Raises RuntimeError if the name is taken, TypeError for anything but a field or mesh.
         """
     def add_graph(self, name: Any, graph: Any) -> Any:
         """Adds a graph, with the kernels that it launches.

@@ -1,7 +1,8 @@
-"""Kernels of a module through which programs read and write its quantised fields.
+"""Kernels of a module through which programs read and write its fields that only kernels know how
+to read: quantised ones, and reordered attributes of meshes.
 
-Their numbers have no address. `NAME.read` copies field NAME to an array, `NAME.write` the array to
-active cells; kiln_field_read and kiln_field_write (libkiln) launch them.
+`NAME.read` copies field NAME to an array, `NAME.write` the array to active cells; kiln_field_read
+and kiln_field_write (libkiln) launch them.
 """
 
 from .. import types as ti_types
@@ -35,7 +36,7 @@ def _write(of: template(), first: template(), numbers: array()):
 
 
 def access_kernels(name, field):
-    """{name in the module: DescribedKernel} for a quantised field."""
+    """{name in the module: DescribedKernel} for a field."""
     number = getattr(field.dtype, "compute", field.dtype)
     element = number
     if isinstance(field, MatrixField):

@@ -9,7 +9,6 @@ from .. import _native, runtime, whole_file
 from ..arch import cpu, cuda
 from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
 from ..data.field import Field
-from ..data.struct_field import StructField
 from ..data.texture import texels_of
 from ..diagnostics import say
 from ..graph.argument import Argument, NdarrayArgument, RWTextureArgument, TextureArgument
@@ -68,17 +67,15 @@ class Module:
         use without this.
 
         name: in the module. field: the field; also of vectors, matrices or structs, sparse, or with
-        a gradient, which gets the name `name.grad`. Raises RuntimeError if the name is taken,
-        TypeError for anything but a field.
+        a gradient, which gets the name `name.grad`. A mesh adds its attributes, as `name.verts.x`.
+        Raises RuntimeError if the name is taken, TypeError for anything but a field or mesh.
         """
-        if isinstance(field, StructField):
-            for member, of in field._members.items():
-                self.add_field(f"{name}.{member}", of)
+        if hasattr(type(field), "_parts_by_name"):  # of structs and meshes
+            for part, of in field._parts_by_name().items():
+                self.add_field(f"{name}.{part}", of)
             return
         if not isinstance(field, Field):
             raise say.export_of_no_field(name=name, kind=type(field).__name__)
-        if field._order is not None:
-            raise say.export_of_reordered_attribute(name=name, title=field._title())
         self._check_free(name, self._fields)
         field._materialize()
         self._fields[name] = field
@@ -242,16 +239,14 @@ class Module:
         session = runtime.session()
         writer = _native.ModuleWriter(name)
         kernels = {**self._kernels, **self._access_kernels()}
-        for key, one in kernels.items():
-            if any(getattr(field, "_is_of_mesh", False) for field in one.bound):
-                raise say.export_of_mesh(name=key)
-        for fields in (self._fields.values(), *[one.bound for one in kernels.values()]):
-            for field in fields:
-                _add_trees(writer, field)
+        used = [field for one in kernels.values() for field in one.bound]
+        for field in dict.fromkeys([*self._fields.values(), *used]):
+            _add_trees(writer, field)
         for key, field in self._fields.items():
             gradient = f"{key}.grad" if f"{key}.grad" in self._fields else ""
             places = [(place._builder._tree, place._index) for place in field._places]
-            writer.add_field(key, field._storage, places, gradient)
+            is_reordered = field._order is not None
+            writer.add_field(key, field._storage, places, gradient, is_reordered)
         for key, one in sorted(kernels.items()):
             writer.add_kernel(key, one.unit, one.params, one.results, one.sources)
         try:
@@ -272,10 +267,11 @@ class Module:
         return writer.link(session, is_static)
 
     def _access_kernels(self):
-        """For quantised fields: their numbers have no address, so kernels read and write them."""
+        """For fields whose elements only kernels find: quantised numbers have no address, and
+        reordered attributes of meshes are elsewhere than their numbers say."""
         made = {}
         for name, field in self._fields.items():
-            if field._is_quantised():
+            if field._is_quantised() or field._order is not None:
                 from .access import access_kernels
 
                 made.update(access_kernels(name, field))
@@ -347,12 +343,13 @@ def _slots(parameter, value):
 
 def _add_trees(writer, thing):
     """Adds the trees of a field or SNode."""
+    contents = thing.to_numpy().tobytes() if getattr(thing, "_is_constant", False) else b""
     places = getattr(thing, "_places", None) or [thing._snode]
     for place in places:
         builder = place._builder
         nodes = sorted(builder.root._walk(), key=lambda node: node._index)
         names = [node._title() if node._kind.is_sparse else "" for node in nodes]
-        writer.add_tree(builder._tree, names)
+        writer.add_tree(builder._tree, names, contents)
 
 
 def _module_name(path):

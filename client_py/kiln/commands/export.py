@@ -113,10 +113,11 @@ class _Export:
         from .. import instance
         from ..aot.marked import marked
         from ..data.field import AnyField
+        from ..data.mesh import MeshInstance
         from ..graph import Graph
 
         for name, value in variables.items():
-            if isinstance(value, AnyField) and name.isidentifier():
+            if isinstance(value, (AnyField, MeshInstance)) and name.isidentifier():
                 self.module.add_field(name, value)
             elif isinstance(value, Graph):
                 self.module.add_graph(name, value)

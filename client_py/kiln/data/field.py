@@ -39,6 +39,7 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     """
 
     _is_companion = ""  # "grad", "dual" or "_marks" if it is that of another field
+    _is_constant = False  # kernels only read it, and modules have its contents
     element_members = None
     dtype = None  # each object sets its own
     _component_types = None  # types of the components, if they differ because of quantised ones

@@ -107,6 +107,11 @@ class MeshInstance:
         """
         return getattr(from_index, element_type_name(to_element_type))[neighbor_idx_ptr]
 
+    def _parts_by_name(self):
+        """What modules export of it: the attributes."""
+        groups = [(name, getattr(self, name)) for name in GROUPS]
+        return {f"{name}.{key}": getattr(of, key) for name, of in groups for key in of.keys}
+
     def _described(self):
         """What warm records know of it (warm/describe.py)."""
         groups = tuple(getattr(self, name) for name in GROUPS)

@@ -13,6 +13,7 @@ from .. import runtime
 from ..diagnostics import say
 from ..types import i32
 from .making import field
+from .snode import FieldsBuilder, axes
 from .tables import GROUPS, LETTERS, ElementTables, RelationTables, checked_relation
 
 
@@ -122,9 +123,12 @@ def _positions(numbers):
 
 
 def _constant(numbers, name):
-    """A field that kernels only read."""
-    made = field(i32, shape=max(len(numbers), 1), name=f"{name} of the mesh")
-    made._is_of_mesh = True  # modules would have zeros in it
+    """A field that kernels only read. Modules have its contents, which are all of its tree."""
+    made = field(i32, name=f"{name} of the mesh")
+    made._is_constant = True
+    builder = FieldsBuilder()
+    builder.dense(axes(0), max(len(numbers), 1)).place(made)
+    builder.finalize()
     if len(numbers):
         made.from_numpy(numbers)
     return made

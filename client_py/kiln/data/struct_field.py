@@ -45,6 +45,10 @@ class StructField(AnyField, metaclass=Public):
     def field_dict(self):
         return dict(self._members)
 
+    def _parts_by_name(self):
+        """What modules export of it."""
+        return self._members
+
     def get_member_field(self, key):
         """The field of one member.
 

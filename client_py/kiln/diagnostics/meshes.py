@@ -1,21 +1,12 @@
 """Errors of meshes (ti.Mesh)."""
 
 from ..errors import (
-    TaichiCompilationError,
     TaichiRuntimeError,
     TaichiSyntaxError,
     TaichiTypeError,
 )
 
 ROWS = {
-    "export_of_mesh": (
-        TaichiCompilationError,
-        "cannot export kernel '{name}': it uses a mesh, whose tables modules do not have",
-    ),
-    "export_of_reordered_attribute": (
-        TaichiCompilationError,
-        "cannot export '{name}': {title} has its elements in another order than their numbers",
-    ),
     "mesh_attribute_exists": (TaichiSyntaxError, "'{name}' has already use as attribute name."),
     "mesh_attribute_in_other_order": (
         BufferError,

@@ -432,8 +432,9 @@ KILN_EXPORT kiln_status kiln_field_device_view(kiln_world* world, const char* na
                                                kiln_view* view);
 
 /* Copy all elements to or from an array in C order of `bytes` bytes, which must be the field's.
- * Inactive cells read as zeros, and writes skip them. Quantised numbers are converted, as kernels
- * do; KILN_UNIMPLEMENTED for modules of exports that did not provide for it. */
+ * Inactive cells read as zeros, and writes skip them. Kernels of the module copy quantised numbers,
+ * which they convert, and elements of meshes that memory has in another order;
+ * KILN_UNIMPLEMENTED for modules of exports that did not provide for it. */
 KILN_EXPORT kiln_status kiln_field_read(kiln_world* world, const char* name, void* array,
                                         size_t bytes);
 KILN_EXPORT kiln_status kiln_field_write(kiln_world* world, const char* name, const void* array,
@@ -441,8 +442,8 @@ KILN_EXPORT kiln_status kiln_field_write(kiln_world* world, const char* name, co
 
 /* Copy one element: `bytes` bytes, the numbers of a scalar, a vector, or a matrix row by row.
  * `indices` has `ndim` entries. An inactive cell reads as zeros, and a write activates it.
- * KILN_UNIMPLEMENTED for quantised fields. On a CUDA device a read waits for the launches before
- * it. */
+ * KILN_UNIMPLEMENTED for fields that only kernels read and write (kiln_field_read). On a CUDA
+ * device a read waits for the launches before it. */
 KILN_EXPORT kiln_status kiln_field_get(kiln_world* world, const char* name, const int64_t* indices,
                                        void* element, size_t bytes);
 KILN_EXPORT kiln_status kiln_field_set(kiln_world* world, const char* name, const int64_t* indices,

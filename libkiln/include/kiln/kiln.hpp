@@ -1460,8 +1460,8 @@ class World {
     return Result<void>();
   }
 
-  /* One element of any field but quantised ones, on any device: a number, or a vector or matrix. An
-   * inactive cell reads as zeros, and becomes active by a write.
+  /* One element of a field, on any device: a number, or a vector or matrix. An inactive cell reads
+   * as zeros, and becomes active by a write. KILN_UNIMPLEMENTED as for kiln_field_get.
    *
    *   world.set("smoke", {3, 4, 5}, 1.0f);
    *   float one = world.get<float>("smoke", {3, 4, 5});

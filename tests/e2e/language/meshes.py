@@ -828,21 +828,44 @@ def meshes_of_other_forms(show):
     show.error(annotated, mesh)
 
 
-@case(differs="mistakes with meshes")
+@case(differs="modules of compiled kernels")
 def meshes_in_modules(show):
-    mesh = mesh_of(grid(4), num_patches=3)
-    mesh.verts.place({"x": ti.f32}, reorder=True)
+    mesh = triangles(reorder=True)
+    mesh.faces.place({"sum": ti.i32}, reorder=False)
+    mesh.edges.place({"sum": ti.f64}, reorder=True, needs_grad=True)
+    patches = ti.field(ti.i32, 3)
 
     @ti.kernel
-    def k():
+    def sums(scale: ti.i32):
+        for f in mesh.faces:
+            f.sum = 0
+            for v in f.verts:
+                f.sum += v.n * scale
+        for e in mesh.edges:
+            e.sum = e.verts[0].x - e.verts[1].x
         for v in mesh.verts:
-            v.x = v.id
+            v.n = v.faces.size
+            patches[ti.mesh_patch_idx()] += v.id
 
-    module = ti.aot.Module()
-    show.error(module.add_field, "x", mesh.verts.x)
-    module.add_kernel(k)
+    on_cuda = ti.lang.impl.current_cfg().arch == ti.cuda
+    module = ti.aot.Module(targets=["sm_90" if on_cuda else "x86-64-v2"])
+    module.add_field("mesh", mesh)
+    module.add_field("patches", patches)
+    module.add_kernel(sums)
     with tempfile.TemporaryDirectory() as folder:
-        show.error(module.save, folder)
+        module.save(folder)
+        loaded = ti.aot.load(folder)
+    show(sorted(loaded.fields))
+    numbers = np.arange(16)
+    for world in (loaded, loaded.world()):
+        world["mesh.verts.n"].from_numpy(numbers)
+        world["mesh.verts.x"].from_numpy(numbers**2)
+        show(world["mesh.verts.n"].to_numpy())
+        world.sums(2)
+        for name in ("mesh.faces.sum", "mesh.edges.sum", "mesh.verts.n", "patches"):
+            show(name, world[name].to_numpy())
+        numbers = numbers[::-1]
+    show.error(module.add_field, "mesh", mesh)
 
 
 @case(differs="mistakes with meshes")

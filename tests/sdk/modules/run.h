@@ -6,15 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "kiln/kiln.h"
-
-#define CHECK(call)                                                     \
-  do {                                                                  \
-    if ((call) != KILN_OK) {                                            \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, kiln_error()); \
-      return 1;                                                         \
-    }                                                                   \
-  } while (0)
 
 static void print_text(void* self, const char* text, size_t bytes) {
   fwrite(text, 1, bytes, (FILE*)self);

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/module/format.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ObjCopy/CommonConfig.h"
 #include "llvm/ObjCopy/ELF/ELFConfig.h"
@@ -21,8 +22,6 @@
 namespace kiln::cpu {
 namespace {
 
-// The output is about as large as the inputs, and has to fit into a frame (common/wire/framing.h).
-constexpr size_t kMaxInputBytes = size_t{64} << 20;
 constexpr size_t kMaxSymbolBytes = 256;
 
 // Symbols that some object defines, and which one.
@@ -72,9 +71,9 @@ absl::Status Define(int object, const std::string& bytes, Definitions* definitio
 absl::StatusOr<Definitions> CheckObjects(const proto::LinkRequest& request) {
   size_t bytes = request.tables().size();
   for (const std::string& object : request.objects()) bytes += object.size();
-  if (bytes > kMaxInputBytes) {
+  if (bytes > module::kMaxBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a module of ", bytes, " bytes of objects and tables; at most ", kMaxInputBytes));
+        "a module of ", bytes, " bytes of objects and tables; at most ", module::kMaxBytes));
   }
   Definitions definitions;
   for (int i = 0; i < request.objects_size(); ++i) {
