@@ -1,6 +1,7 @@
 // Kernels written as text, run at every CPU level, with and without optimisation.
 #include "server/compiler/codegen/codegen.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,6 +16,10 @@
 
 namespace kiln {
 namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::Not;
 
 uint64_t Slot(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 uint64_t Slot(float number) {
@@ -185,6 +190,48 @@ TEST(OptimizedCodeTest, SumsOfBytesTake16BitsALane) {
     ASSERT_TRUE(text.ok()) << text.status();
     EXPECT_TRUE(absl::StrContains(*text, "x i16>")) << *text;
     EXPECT_FALSE(absl::StrContains(*text, "x i32>")) << *text;
+  }
+}
+
+// Bytes are shifted in 32 bits, so that counts up to 31 are defined. Lanes of 32 bits would take
+// two to eight times as long.
+TEST(OptimizedCodeTest, ShiftsOfBytesTake8BitsALane) {
+  const auto text = [](const std::string& count, const std::string& shift, uint32_t level) {
+    auto code = TestKernel::OptimizedText(
+        Kernel(
+            {Dense(1, 1, {0, 0, 1}, "i8"), Dense(3, 1, {0, 0, 1}, "i8", "", 1),
+             Dense(5, 1, {0, 0, 1}, "i8", "", 2)},
+            Range({{0, 1000}}, absl::StrCat(R"(
+    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<i8>
+    %x = kiln.load %from : !kiln.addr<i8>
+    %by = kiln.global 1 component 0 [%i0] : !kiln.addr<i8>
+    %each = kiln.load %by : !kiln.addr<i8>
+    %one = arith.extui %each : i8 to i32
+    %all = kiln.argument 6 : i32
+    %most = arith.constant 31 : i32
+    %count = arith.andi )",
+                                            count, R"(, %most : i32
+    %wide = arith.)",
+                                            shift == "shrsi" ? "extsi" : "extui", R"( %x : i8 to i32
+    %shifted = arith.)",
+                                            shift, R"( %wide, %count : i32
+    %result = arith.trunci %shifted : i32 to i8
+    %to = kiln.global 2 component 0 [%i0] : !kiln.addr<i8>
+    kiln.store %result, %to : !kiln.addr<i8>
+    kiln.continue)"))),
+        Target::Cpu(level));
+    EXPECT_TRUE(code.ok()) << code.status();
+    return code.ok() ? *code : "";
+  };
+  const auto narrow = ContainsRegex("(shl|lshr|ashr)[a-z ]* <[0-9]+ x i8>");
+  const auto wide = ContainsRegex("(shl|lshr|ashr)[a-z ]* <[0-9]+ x i(16|32)>");
+  for (const std::string shift : {"shli", "shrui", "shrsi"}) {
+    for (const uint32_t level : {2, 3}) {
+      EXPECT_THAT(text("%one", shift, level), AllOf(narrow, Not(wide))) << shift << level;
+    }
+    for (const uint32_t level : {2, 3, 4}) {
+      EXPECT_THAT(text("%all", shift, level), AllOf(narrow, Not(wide))) << shift << level;
+    }
   }
 }
 

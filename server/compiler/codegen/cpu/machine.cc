@@ -23,6 +23,7 @@
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "server/compiler/codegen/cpu/bound_operands.h"
 #include "server/compiler/codegen/cpu/device_bitcode.h"
+#include "server/compiler/codegen/cpu/narrow_shifts.h"
 #include "server/compiler/codegen/cpu/pipelines.h"
 #include "server/compiler/codegen/cpu/vector_math.h"
 #include "server/compiler/codegen/llvm_flags.h"
@@ -256,9 +257,14 @@ void Machine::Optimize(llvm::Module& module) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.registerPipelineParsingCallback(
-      [](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
-        if (name != BoundOperandsPass::kName) return false;
-        passes.addPass(BoundOperandsPass());
+      [&](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
+        if (name == NarrowShiftsPass::kName) {
+          passes.addPass(NarrowShiftsPass(state_->level));
+        } else if (name == BoundOperandsPass::kName) {
+          passes.addPass(BoundOperandsPass());
+        } else {
+          return false;
+        }
         return true;
       });
   llvm::ModulePassManager passes;

@@ -37,7 +37,7 @@ constexpr char kFull[] =
     ",jump-threading,correlated-propagation,adce,dse,loop-mssa(licm<allowspeculation>),"
     "simplifycfg<hoist-common-insts;sink-common-insts>," KILN_INSTCOMBINE
     // Narrow arithmetic: a sum of bytes that is stored as a byte takes 16 bits a lane, not 32.
-    ",bound-operands,aggressive-instcombine,"
+    ",narrow-shifts,bound-operands,aggressive-instcombine,"
     // The loop vectoriser takes no loop with a switch, which simplifycfg makes of comparisons.
     "lower-switch,loop(loop-rotate<header-duplication>,loop-deletion),inject-tli-mappings,"
     "loop-vectorize,infer-alignment,loop-load-elim," KILN_INSTCOMBINE

@@ -1,5 +1,5 @@
 // What LLVM runs over a module, as text that PassBuilder reads (and `opt -passes=` as well, but for
-// `bound-operands`, a pass of Kiln).
+// `narrow-shifts` and `bound-operands`, passes of Kiln).
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 
