@@ -78,10 +78,14 @@ uint64_t DenseField::bytes() const {
   return size_ * static_cast<uint64_t>(ScalarBytes(storage_.element().scalar()));
 }
 
-void DenseField::Fill(double value) const {
+absl::Status DenseField::Fill(double value) const {
   const proto::Scalar scalar = storage_.element().scalar();
   const uint64_t slot = SlotOf(scalar, value);
-  CpuDevice().Fill(data(), &slot, static_cast<uint32_t>(ScalarBytes(scalar)), size_);
+  // What the host has written to the mirror comes before.
+  RETURN_IF_ERROR(ToStatus(buffer_->HandOver()));
+  Device* const device = buffer_->device() == nullptr ? &CpuDevice() : buffer_->device();
+  device->Fill(buffer_->data(), &slot, static_cast<uint32_t>(ScalarBytes(scalar)), size_);
+  return absl::OkStatus();
 }
 
 proto::Storage ArrayStorage(proto::Scalar scalar, int ndim) {

@@ -67,8 +67,8 @@ class DenseField {
   uint8_t* data() const { return buffer_->host(); }
   Buffer& buffer() const { return *buffer_; }
   uint64_t bytes() const;
-  // Sets all scalars to `value`, converted to their type. Requires: a field of the CPU.
-  void Fill(double value) const;
+  // Sets all scalars to `value`, converted to their type. Fails if the device does.
+  absl::Status Fill(double value) const;
 
   // Null if the field was made without.
   const std::shared_ptr<DenseField>& grad() const { return grad_; }

@@ -41,7 +41,7 @@ TEST(FieldTest, CompanionsHaveTheFieldsForm) {
   auto field = Field<double>::Create({5}, {3}, Companions::kGradAndDual);
   ASSERT_TRUE(field.ok()) << field.status();
   field->grad()->Fill(2);
-  field->dense().dual()->Fill(0.5);
+  EXPECT_EQ(field->dense().dual()->Fill(0.5), absl::OkStatus());
   EXPECT_EQ(field->dense().grad()->storage().SerializeAsString(),
             field->storage().SerializeAsString());
   EXPECT_EQ(field->grad()->ToVector(), std::vector<double>(15, 2));

@@ -193,6 +193,11 @@ absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSet
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
                                              const CompileSettings& settings) {
   ASSIGN_OR_RETURN(FinishedUnit finished, FinishUnit(builder, settings));
+  return MakeInstance(session, std::move(finished), settings);
+}
+
+absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, FinishedUnit finished,
+                                             const CompileSettings& settings) {
   proto::CompileUnit& unit = finished.unit;
   std::vector<bool>& writes = finished.writes;
   InstanceTexts texts;

@@ -128,6 +128,9 @@ struct InstanceOutcome {
 // cannot have companions (client_cpp/derivative.h).
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
                                              const CompileSettings& settings);
+// The same of what FinishUnit returned for these settings; only `gradients` and `duals` may differ.
+absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, FinishedUnit finished,
+                                             const CompileSettings& settings);
 
 // With the positions that `map` has of them.
 std::vector<LocatedDiagnostic> Located(absl::Span<const proto::Diagnostic> diagnostics,

@@ -134,7 +134,8 @@ void Launcher::PutField(ParamId param, const DenseField& field) {
     Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases()[i]);
   }
   Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
-  NoteMemory(param, field.data(), field.bytes());
+  Buffer* const buffer = &field.buffer();
+  NoteMemory(param, {field.data(), field.bytes(), buffer->is_mirrored() ? buffer : nullptr});
 }
 
 void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
@@ -151,7 +152,7 @@ void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64
   if (!element_bytes.Has(param)) return;
   uint64_t bytes = element_bytes[param];
   for (const uint64_t extent : shape) bytes *= extent;
-  NoteMemory(param, data, bytes);
+  NoteMemory(param, {static_cast<uint8_t*>(const_cast<void*>(data)), bytes});
 }
 
 absl::optional<ParamId> Launcher::TakeCompanion(ParamId param, bool exists) {
@@ -196,11 +197,6 @@ Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint6
   return ForDerivatives([&](Launcher& of) { of.Bind(param, data, shape, companions); });
 }
 
-uint64_t* Launcher::AddressOf(ParamId param) {
-  const int slot = Find(param, ArgumentSlot::Kind::kBase, 0);
-  return slot < 0 ? nullptr : &arguments_[slot];
-}
-
 Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {
   const std::vector<ArgumentSlot>& slots = kernel_->info().arguments;
   const uint64_t values[] = {reinterpret_cast<uint64_t>(root), reinterpret_cast<uint64_t>(nodes)};
@@ -216,11 +212,11 @@ Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* node
   return ForDerivatives([&](Launcher& of) { of.BindTree(tree, root, nodes); });
 }
 
-void Launcher::NoteMemory(ParamId param, const void* data, uint64_t bytes) {
+void Launcher::NoteMemory(ParamId param, MemoryRange range) {
   if (derivative().mode == proto::AUTODIFF_NONE) return;
   BoundMemory bound;
   bound.param = param;
-  bound.range = {static_cast<uint8_t*>(const_cast<void*>(data)), bytes};
+  bound.range = range;
   bound.is_companion = !(param < derivative().first_companion);
   const auto before =
       absl::c_find_if(memory_, [&](const BoundMemory& other) { return other.param == param; });
@@ -302,6 +298,7 @@ void Launcher::NoteGradientsOn(Tape* tape) {
   if (recorded_in_ == tape->recording()) return;
   for (const BoundMemory& bound : memory_) {
     if (bound.is_companion) tape->AddMemory(bound.range);
+    if (bound.range.mirrored != nullptr) tape->AddMirrored(bound.range.mirrored);
   }
   recorded_in_ = tape->recording();
 }

@@ -80,19 +80,18 @@ class Launcher {
   // A field in a tree, whose memory must outlive the runs. It has no companions:
   // FailedPrecondition, from Run, if the instance has derivatives.
   Launcher& Bind(ParamId param, const TreeField& field);
-  // An array in C order; the builder knows it through ArrayStorage.
+  // An array in C order, in memory of the kernel's device; the builder knows it through
+  // ArrayStorage.
   Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
                  ArrayCompanions companions = {});
-
-  // Where the next runs find the address of an array, which a caller may replace: by that of a copy
-  // on the kernel's device. Null if the kernel has no such parameter. Valid as long as the
-  // launcher.
-  uint64_t* AddressOf(ParamId param);
 
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
   // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
   Launcher& BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes);
 
+  // Of fields and trees on a device with memory of its own, the caller hands over what the host has
+  // written before each run (Buffer::HandOver).
+  //
   // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind)
   // or the active tape cannot record the launch, Aborted if the launch failed, with the failure's
   // text and first position. `max_threads` 0: one per CPU of this process.
@@ -128,7 +127,7 @@ class Launcher {
   absl::Status CheckArguments();
   absl::Status CheckApart();
   absl::Status CheckRecordable();
-  // Of a gradient: tells the tape which memory it clears.
+  // Of a gradient: tells the tape which memory it clears, and which it hands over.
   void NoteGradientsOn(Tape* tape);
   absl::Status Launch(int max_threads);
   // OK if nothing is in missed_.
@@ -145,7 +144,7 @@ class Launcher {
   void PutField(ParamId param, const DenseField& field);
   void PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape);
   // Of a derivative: notes what the parameter is bound to.
-  void NoteMemory(ParamId param, const void* data, uint64_t bytes);
+  void NoteMemory(ParamId param, MemoryRange range);
   // `param` is bound to memory that has a gradient (in forward mode a dual), or has none. Returns
   // the parameter to bind that to, if the kernel is a derivative and takes it.
   absl::optional<ParamId> TakeCompanion(ParamId param, bool exists);

@@ -8,6 +8,7 @@
 #include "client_cpp/access_history.h"
 #include "client_cpp/kernel_facts.h"
 #include "client_cpp/launch.h"
+#include "client_cpp/runtime_status.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu_device.h"
 
@@ -61,10 +62,10 @@ TapePause::~TapePause() { running.is_paused = was_paused_; }
 absl::Status Tape::Run(const DenseField& loss, Body body) {
   RETURN_IF_ERROR(CheckLoss(loss));
   RETURN_IF_ERROR(CheckNotNested());
-  loss.Fill(0);
+  RETURN_IF_ERROR(loss.Fill(0));
   RETURN_IF_ERROR(Record(body));
-  ClearGradients();
-  loss.grad()->Fill(1);
+  RETURN_IF_ERROR(ClearGradients());
+  RETURN_IF_ERROR(loss.grad()->Fill(1));
   return Gradients();
 }
 
@@ -74,6 +75,7 @@ absl::Status Tape::Record(Body body) {
   arguments_.clear();
   functions_.clear();
   gradients_.clear();
+  mirrored_.clear();
   status_ = absl::OkStatus();
   is_recorded_ = false;
   recording_ = ++recordings;
@@ -88,7 +90,7 @@ absl::Status Tape::Record(Body body) {
   return absl::OkStatus();
 }
 
-void Tape::ClearGradients() {
+absl::Status Tape::ClearGradients() {
   // Launches share most of their memory.
   std::sort(gradients_.begin(), gradients_.end(), [](const MemoryRange& a, const MemoryRange& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.bytes > b.bytes;
@@ -97,9 +99,23 @@ void Tape::ClearGradients() {
   for (const MemoryRange& range : gradients_) {
     if (range.begin + range.bytes <= cleared) continue;
     constexpr uint8_t kZero = 0;
-    CpuDevice().Fill(range.begin, &kZero, sizeof kZero, range.bytes);
+    Buffer* const mirrored = range.mirrored;
+    if (mirrored == nullptr) {
+      CpuDevice().Fill(range.begin, &kZero, sizeof kZero, range.bytes);
+    } else {
+      // What the host has written comes before.
+      RETURN_IF_ERROR(ToStatus(mirrored->HandOver()));
+      uint8_t* const there = mirrored->data() + (range.begin - mirrored->host());
+      mirrored->device()->Fill(there, &kZero, sizeof kZero, range.bytes);
+    }
     cleared = range.begin + range.bytes;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Tape::HandOver() const {
+  for (Buffer* const buffer : mirrored_) RETURN_IF_ERROR(ToStatus(buffer->HandOver()));
+  return absl::OkStatus();
 }
 
 absl::Status Tape::Gradients() {
@@ -110,6 +126,7 @@ absl::Status Tape::Gradients() {
   if (overwritten_ == Overwritten::kRefused) RETURN_IF_ERROR(CheckOverwritten());
   // What the functions launch is not for the tape in whose body this may run.
   const TapePause pause;
+  RETURN_IF_ERROR(HandOver());
   for (size_t i = calls_.size(); i > 0; --i) RETURN_IF_ERROR(RunGradient(calls_[i - 1]));
   return absl::OkStatus();
 }
@@ -138,7 +155,10 @@ absl::Status Tape::CheckOverwritten() const {
 }
 
 absl::Status Tape::RunGradient(const Call& call) {
-  if (call.gradient == nullptr) return functions_[call.first]();
+  if (call.gradient == nullptr) {
+    RETURN_IF_ERROR(functions_[call.first]());
+    return HandOver();  // of what the function has written
+  }
   results_.resize(std::max(results_.size(), call.gradient->kernel()->info().results.size()));
   absl::Status done =
       Launch(*call.gradient, arguments_.data() + call.first, results_.data(), call.max_threads, {});

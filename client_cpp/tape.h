@@ -26,17 +26,20 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
+#include "runtime/storage.h"
 
 namespace kiln {
 
 struct MemoryRange {
-  uint8_t* begin;
+  uint8_t* begin;  // for the host
   uint64_t bytes;
+  Buffer* mirrored = nullptr;  // on a device with memory of its own
 };
 
 class Tape {
@@ -67,8 +70,8 @@ class Tape {
   // then records nothing; FailedPrecondition within the body of another tape.
   absl::Status Record(Body body);
   // Sets the gradients to which the launches of the body are bound to zero, also if they are not
-  // recorded because of a TapePause.
-  void ClearGradients();
+  // recorded because of a TapePause. Fails if a device does.
+  absl::Status ClearGradients();
   // Runs the gradients of the recorded launches, the last one first. FailedPrecondition unless
   // something was recorded since the last call, and, with the names of the kernels, if a gradient
   // needs what is overwritten. Else the status of the first gradient that fails, with its kernel's
@@ -93,6 +96,8 @@ class Tape {
            int max_threads);
   // Adds memory of a gradient that ClearGradients clears.
   void AddMemory(MemoryRange gradient) { gradients_.push_back(gradient); }
+  // Adds memory that gradients use, and that the host may write to before they run.
+  void AddMirrored(Buffer* buffer) { mirrored_.insert(buffer); }
   // A launch of the body failed, or could not be recorded.
   void Fail(const absl::Status& status);
 
@@ -104,6 +109,7 @@ class Tape {
   };
 
   absl::Status CheckOverwritten() const;
+  absl::Status HandOver() const;
   absl::Status RunGradient(const Call& call);
 
   const Overwritten overwritten_;
@@ -111,6 +117,7 @@ class Tape {
   std::vector<uint64_t> arguments_;  // of all calls
   std::vector<std::function<absl::Status()>> functions_;
   std::vector<MemoryRange> gradients_;
+  absl::flat_hash_set<Buffer*> mirrored_;
   std::vector<uint64_t> results_;  // which nothing reads
   absl::Status status_;            // of the launches
   uint64_t recording_ = 0;

@@ -209,7 +209,7 @@ TEST_F(TapeTest, RecordsTheArgumentsOfEachLaunch) {
     return absl::OkStatus();
   });
   EXPECT_TRUE(done.ok()) << done;
-  tape.ClearGradients();
+  EXPECT_EQ(tape.ClearGradients(), absl::OkStatus());
   EXPECT_EQ(gradients[0], 0);
   EXPECT_EQ(gradients[1], 0);
   launch.Bind(ParamId(0), nullptr, {0}, {});
