@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "client_cpp/dsl/handles.h"
 #include "client_cpp/dsl/service.h"
 #include "client_cpp/runtime_status.h"
@@ -11,6 +12,22 @@
 
 namespace kiln::dsl {
 namespace {
+
+absl::StatusOr<std::shared_ptr<DenseField>> Make(kiln_value_type element,
+                                                 absl::Span<const uint64_t> shape,
+                                                 Companions companions) {
+  if (element.scalar == KILN_NO_DTYPE || element.scalar > KILN_F64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a field's numbers have no dtype ", element.scalar));
+  }
+  std::vector<uint32_t> element_shape;
+  for (const uint32_t extent : {element.rows, element.columns}) {
+    if (extent > 0) element_shape.push_back(extent);
+  }
+  return DenseField::Create(static_cast<proto::Scalar>(element.scalar),
+                            {shape.begin(), shape.end()}, element_shape, companions,
+                            CurrentDevice());
+}
 
 // Elements of a field, as bytes of its memory.
 struct Part {
@@ -77,18 +94,20 @@ kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_
                            kiln_dense** field) {
   if (field == nullptr) return Null("kiln_dense_new", "field");
   if (shape == nullptr && axes > 0) return Null("kiln_dense_new", "shape");
-  if (element.scalar == KILN_NO_DTYPE || element.scalar > KILN_F64) {
-    return Told(absl::InvalidArgumentError(
-        absl::StrCat("a field's numbers have no dtype ", element.scalar)));
-  }
-  std::vector<uint32_t> element_shape;
-  for (uint32_t extent : {element.rows, element.columns}) {
-    if (extent > 0) element_shape.push_back(extent);
-  }
-  auto made = kiln::DenseField::Create(static_cast<kiln::proto::Scalar>(element.scalar),
-                                       {shape, shape + axes}, element_shape,
-                                       kiln::Companions::kNone, CurrentDevice());
+  auto made = Make(element, {shape, axes}, kiln::Companions::kNone);
   if (!made.ok()) return Told(made.status());
+  *field = new kiln_dense{*std::move(made)};
+  return KILN_OK;
+}
+
+kiln_status kiln_dense_new_with_gradient(kiln_value_type element, const uint64_t* shape,
+                                         size_t axes, kiln_dense** field, kiln_dense** gradient) {
+  if (field == nullptr) return Null("kiln_dense_new_with_gradient", "field");
+  if (gradient == nullptr) return Null("kiln_dense_new_with_gradient", "gradient");
+  if (shape == nullptr && axes > 0) return Null("kiln_dense_new_with_gradient", "shape");
+  auto made = Make(element, {shape, axes}, kiln::Companions::kGrad);
+  if (!made.ok()) return Told(made.status());
+  *gradient = new kiln_dense{(*made)->grad()};
   *field = new kiln_dense{*std::move(made)};
   return KILN_OK;
 }

@@ -8,13 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "client_cpp/dsl/service.h"
 #include "client_cpp/field_tree.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/kernel_builder.h"
+#include "client_cpp/tape.h"
 #include "common/layout/tree_builder.h"
 #include "kiln/compile.h"
+#include "runtime/cpu_device.h"
 
 struct kiln_dense {
   std::shared_ptr<kiln::DenseField> field;
@@ -41,6 +44,14 @@ struct kiln_tree {
 
  private:
   absl::Status Make();
+};
+
+struct kiln_tape {
+  explicit kiln_tape(kiln::Tape::Overwritten overwritten) : tape(overwritten) {}
+  kiln::Tape tape;
+  // Those of the recorded launches, which the program may have dropped.
+  absl::flat_hash_set<std::shared_ptr<kiln::DenseField>> fields;
+  kiln::Device* device = &kiln::CpuDevice();  // of a launch on another one, if there is one
 };
 
 struct kiln_trace {
@@ -83,5 +94,13 @@ struct kiln_trace {
     if (failure.ok()) Fail(act());
   }
 };
+
+namespace kiln::dsl {
+
+// Has the tape whose body the thread runs, if there is one, keep the fields of a launch.
+void KeepForTape(Device* device,
+                 const std::vector<std::pair<std::shared_ptr<DenseField>, ParamId>>& fields);
+
+}  // namespace kiln::dsl
 
 #endif  // KILN_CLIENT_CPP_DSL_HANDLES_H_

@@ -4,18 +4,22 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "client_cpp/dsl/handles.h"
 #include "client_cpp/dsl/service.h"
 #include "client_cpp/instance.h"
 #include "client_cpp/launcher.h"
 #include "client_cpp/runtime_status.h"
+#include "client_cpp/tape.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu_device.h"
 #include "runtime/host_arrays.h"
 
 struct kiln_program {
   std::shared_ptr<const kiln::Instance> instance;
+  bool uses_gradients = false;  // a field that the kernel names has one
+  absl::Status gradient;        // why the kernel has none
   kiln::Device* device = nullptr;
   std::unique_ptr<kiln::Launcher> launcher;
   // The launcher uses their memory.
@@ -25,6 +29,7 @@ struct kiln_program {
     kiln::proto::Type element;
     uint8_t* begin = nullptr;
     uint64_t bytes = 0;
+    std::vector<uint64_t> shape;
     bool is_on_device = false;                // no copy of the host's has to go there
     std::shared_ptr<kiln::DenseField> field;  // whose memory it is; null: the caller's
   };
@@ -75,28 +80,73 @@ absl::Status BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> pa
   return absl::OkStatus();
 }
 
-absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
-  RETURN_IF_ERROR(trace->failure);
-  ASSIGN_OR_RETURN(const Compiling compiling, CurrentCompiling());
-  program->device = trace->device;
+CompileSettings SettingsFor(const std::string& name, const kiln_trace& trace, bool debug) {
   CompileSettings settings;
   settings.name = name;
-  settings.code.set_debug(compiling.debug);
-  settings.code.set_check_bounds(compiling.debug);
+  settings.code.set_debug(debug);
+  settings.code.set_check_bounds(debug);
   settings.code.set_fast_math(true);
   settings.code.set_opt_level(3);
   settings.code.set_default_int(proto::I32);
   settings.code.set_default_float(proto::F32);
-  if (program->device != &CpuDevice()) settings.target = program->device->target();
+  if (trace.device != &CpuDevice()) settings.target = trace.device->target();
+  return settings;
+}
+
+// The parameters by which the kernel is differentiated.
+absl::StatusOr<std::vector<ParamId>> GradientsOf(const kiln_trace& trace) {
+  std::vector<ParamId> gradients;
+  for (const auto& [field, param] : trace.fields) {
+    if (field->grad() == nullptr) continue;
+    gradients.push_back(param);
+    // Such as a step of an optimiser. Most such kernels are never differentiated.
+    const bool uses_it = absl::c_any_of(
+        trace.fields, [&](const auto& other) { return other.first == field->grad(); });
+    if (uses_it) {
+      return absl::FailedPreconditionError("the kernel uses a field and that field's gradient");
+    }
+  }
+  if (gradients.empty()) {
+    return absl::FailedPreconditionError("the kernel uses no field with a gradient");
+  }
+  if (trace.trees.empty()) return gradients;
+  return absl::UnimplementedError("the kernel uses a field of a tree; those have no gradients");
+}
+
+// With the gradient, unless there is none. A kernel that has no gradient may still be run.
+absl::StatusOr<InstanceOutcome> MakeWithGradient(Session& session, const std::string& name,
+                                                 FinishedUnit unit, CompileSettings settings,
+                                                 kiln_program* program) {
+  if (program->gradient.ok()) {
+    ASSIGN_OR_RETURN(InstanceOutcome made, MakeInstance(session, unit, settings));
+    if (made.instance != nullptr) return made;
+    program->gradient = ErrorsOf(name, made);
+    settings.gradients.clear();
+  }
+  return MakeInstance(session, std::move(unit), settings);
+}
+
+absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
+  RETURN_IF_ERROR(trace->failure);
+  ASSIGN_OR_RETURN(const Compiling compiling, CurrentCompiling());
+  program->device = trace->device;
+  CompileSettings settings = SettingsFor(name, *trace, compiling.debug);
+  ASSIGN_OR_RETURN(FinishedUnit unit, FinishUnit(&trace->builder, settings));
+  const std::vector<ReachedTree> trees = unit.trees;
+  auto gradients = GradientsOf(*trace);
+  program->gradient = gradients.status();
+  if (gradients.ok()) settings.gradients = *std::move(gradients);
+  program->uses_gradients = absl::c_any_of(
+      trace->fields, [](const auto& field) { return field.first->grad() != nullptr; });
   ASSIGN_OR_RETURN(const InstanceOutcome made,
-                   MakeInstance(*compiling.session, &trace->builder, settings));
+                   MakeWithGradient(*compiling.session, name, std::move(unit), settings, program));
   if (made.instance == nullptr) return ErrorsOf(name, made);
   program->instance = made.instance;
   program->launcher = std::make_unique<Launcher>(made.instance);
   for (const auto& [field, param] : trace->fields) program->launcher->Bind(param, *field);
   program->fields = trace->fields;
   for (const auto& [param, element] : trace->arrays) program->arrays[param].element = element;
-  return BindTrees(*trace, made.trees, program);
+  return BindTrees(*trace, trees, program);
 }
 
 bool Collide(const uint8_t* a, uint64_t a_bytes, const uint8_t* b, uint64_t b_bytes) {
@@ -125,6 +175,8 @@ absl::Status CheckApart(const kiln_program& program) {
 absl::Status HandOver(const kiln_program& program) {
   for (const auto& [field, _] : program.fields) {
     RETURN_IF_ERROR(ToStatus(field->buffer().HandOver()));
+    if (field->grad() == nullptr) continue;
+    RETURN_IF_ERROR(ToStatus(field->grad()->buffer().HandOver()));
   }
   for (const auto& [_, array] : program.arrays) {
     if (array.field != nullptr) RETURN_IF_ERROR(ToStatus(array.field->buffer().HandOver()));
@@ -135,26 +187,65 @@ absl::Status HandOver(const kiln_program& program) {
   return absl::OkStatus();
 }
 
+enum class Of { kKernel, kGradient };
+
+absl::Status Start(Of what, kiln_program* program) {
+  return what == Of::kKernel ? program->launcher->Run() : program->launcher->RunGradient();
+}
+
 // Arrays of the host are copied to the device for the time of the launch. What a launch that fails
 // has written stays, as on the CPU.
-absl::Status RunOnDevice(kiln_program* program) {
+absl::Status RunOnDevice(Of what, kiln_program* program) {
   ASSIGN_OR_RETURN(const auto turn, TakeTurn(*program->device));
   HostArrays arrays(program->device);
+  std::vector<std::pair<ParamId, uint64_t>> copies;
+  copies.reserve(program->arrays.size());  // addresses of elements are kept
   for (const auto& [param, array] : program->arrays) {
     if (array.is_on_device || array.bytes == 0) continue;
-    arrays.Add(array.begin, array.bytes, program->launcher->AddressOf(param),
-               program->instance->writes()[param.number()]);
+    copies.emplace_back(param, 0);
+    // To a gradient, arrays are constants.
+    const bool writes = what == Of::kKernel && program->instance->writes()[param.number()];
+    arrays.Add(array.begin, array.bytes, &copies.back().second, writes);
+  }
+  if (!copies.empty() && program->uses_gradients && Tape::Active() != nullptr) {
+    return absl::FailedPreconditionError(
+        "a tape cannot record a launch on a CUDA device with an array of the host, which is gone "
+        "from there when gradients run: pass a field");
   }
   RETURN_IF_ERROR(ToStatus(arrays.CopyIn()));
+  for (const auto& [param, copy] : copies) {
+    program->launcher->Bind(param, reinterpret_cast<void*>(copy), program->arrays[param].shape);
+  }
   RETURN_IF_ERROR(HandOver(*program));
-  const absl::Status ran = program->launcher->Run();
+  const absl::Status ran = Start(what, program);
   const absl::Status copied = ToStatus(arrays.CopyBack());
   return ran.ok() ? copied : ran;
 }
 
-absl::Status Run(kiln_program* program) {
+// Without this check, derivatives would lack a part, without a word.
+absl::Status CheckGradient(const kiln_program& program) {
+  for (const auto& [param, array] : program.arrays) {
+    if (array.field == nullptr || array.field->grad() == nullptr) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the field for parameter ", param.number(),
+                     " has a gradient, the kernel's array has none: name the field in the kernel"));
+  }
+  return program.uses_gradients ? program.gradient : absl::OkStatus();
+}
+
+absl::Status Run(Of what, kiln_program* program) {
   RETURN_IF_ERROR(CheckApart(*program));
-  return program->device == &CpuDevice() ? program->launcher->Run() : RunOnDevice(program);
+  if (what == Of::kGradient) RETURN_IF_ERROR(program->gradient);
+  if (what == Of::kGradient || Tape::Active() != nullptr) RETURN_IF_ERROR(CheckGradient(*program));
+  KeepForTape(program->device, program->fields);
+  return program->device == &CpuDevice() ? Start(what, program) : RunOnDevice(what, program);
+}
+
+kiln_status RunAndTell(Of what, kiln_program* program) {
+  const absl::Status done = Run(what, program);
+  // A body may overlook it.
+  if (!done.ok() && Tape::Active() != nullptr) Tape::Active()->Fail(done);
+  return Told(done);
 }
 
 uint64_t ElementBytes(const proto::Type& element) {
@@ -169,6 +260,7 @@ void SetArray(kiln_program* program, ParamId param, void* data, absl::Span<const
   if (known == program->arrays.end()) return;  // the run says so
   kiln_program::Array& given = known->second;
   given.begin = static_cast<uint8_t*>(data);
+  given.shape.assign(shape.begin(), shape.end());
   given.bytes = ElementBytes(given.element);
   for (const uint64_t extent : shape) given.bytes *= extent;
   given.field = nullptr;
@@ -247,7 +339,10 @@ kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
   return Told(SetField(program, kiln::ParamId(array.number), field->field));
 }
 
-kiln_status kiln_program_run(kiln_program* program) { return Told(Run(program)); }
+kiln_status kiln_program_run(kiln_program* program) { return RunAndTell(Of::kKernel, program); }
+kiln_status kiln_program_run_gradient(kiln_program* program) {
+  return RunAndTell(Of::kGradient, program);
+}
 
 uint64_t kiln_program_result(const kiln_program* program, size_t index) {
   if (index >= program->instance->kernel()->info().results.size()) return 0;

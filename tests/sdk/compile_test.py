@@ -218,6 +218,11 @@ def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
         "beyond: 3 elements from number 2 of a field of 4",
         "nowhere: kiln_dense_read: to is NULL",
         "nothing: no error",
+        "no gradient: the kernel uses no field with a gradient",
+        "whole: only fields of floats have gradients and duals",
+        "a loss: the loss of the tape has no gradient",
+        "in the body: parameter 0 is not set",
+        "not recorded: the tape has recorded nothing since its last gradients",
         "an arch: no arch 'metal': expected \"cpu\" or \"cuda\"",
         "open: 1 blocks are open; the innermost is of struct_for node 1",
     ]

@@ -16,6 +16,16 @@ kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_
 void* kiln_dense_data(const kiln_dense* field);
 void kiln_dense_free(kiln_dense* field);
 kiln_status kiln_compile_sync(void);
+kiln_status kiln_dense_new_with_gradient(kiln_value_type element, const uint64_t* shape,
+                                         size_t axes, kiln_dense** field, kiln_dense** gradient);
+kiln_status kiln_program_run_gradient(kiln_program* program);
+kiln_tape* kiln_tape_new(int ignores_overwritten);
+void kiln_tape_free(kiln_tape* tape);
+kiln_status kiln_tape_run(kiln_tape* tape, const kiln_dense* loss, kiln_status (*body)(void* self),
+                          void* self);
+kiln_status kiln_tape_record(kiln_tape* tape, kiln_status (*body)(void* self), void* self);
+kiln_status kiln_tape_clear_gradients(kiln_tape* tape);
+kiln_status kiln_tape_gradients(kiln_tape* tape);
 int kiln_dense_is_mirrored(const kiln_dense* field);
 kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count, int writes);
 kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count, void* to);

@@ -407,6 +407,162 @@ TEST(DslTest, ForkedProcesses) {
   EXPECT_EQ(x.get(1), 3);
 }
 
+TEST(DslTest, FunctionsOfVectors) {
+  Kernel k("k", [](Value<Vec<float, 3>> a, Value<Vec<float, 3>> b, Value<Mat<float, 2, 3>> m) {
+    Expr mixed = MatMul(Transpose(MatMul(m, Transpose(m))), Vector<float>(1, 2));
+    return Cross(a, b) * Dot(a, b) + Normalized(Vector<float>(3, 0, 4)) + Norm(b) * NormSqr(a) +
+           Sum(mixed);
+  });
+  // (1, 2, 2) x (3, 0, 4) = (8, 2, -6), their product 11, norms 3 and 5; m mT = [[2, 1], [1, 5]].
+  const Vec<float, 3> got = k({1, 2, 2}, {3, 0, 4}, {{{1, 0, 1}, {1, 2, 0}}});
+  EXPECT_FLOAT_EQ(got[0], 88 + 0.6f + 45 + 15);
+  EXPECT_FLOAT_EQ(got[1], 22 + 45 + 15);
+  EXPECT_NEAR(got[2], -66 + 0.8 + 45 + 15, 1e-5);
+}
+
+TEST(DslTest, Gradients) {
+  Field<double, 1> x({5}, kGrad), y({5}, kGrad);
+  Kernel cube("cube", [&](Array<double, 1> by, Value<double> plus) {
+    ForEach(x, [&](Int i) { y[i] += by[i] * x[i] * x[i] * x[i] + plus; });
+  });
+  for (int i = 0; i < 5; ++i) {
+    x.set(i, i);
+    y.grad().set(10 - i, i);
+  }
+  x.grad().set(1000, 2);
+  std::vector<double> by = {1, 2, 3, 4, 5};
+  cube(by, 3);
+  cube.Grad(by, 3);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(y.get(i), by[i] * i * i * i + 3);
+    EXPECT_EQ(x.grad().get(i), (i == 2 ? 1000 : 0) + (10 - i) * by[i] * 3 * i * i) << i;
+    EXPECT_EQ(by[i], i + 1);
+  }
+  EXPECT_THAT(ErrorOf([&] { Field<float, 1>({3}).grad(); }),
+              HasSubstr("Field<T, N>(shape, kGrad)"));
+}
+
+TEST(DslTest, Tapes) {
+  Field<float, 2> x({3, 4}, kGrad), halves({3, 4}, kGrad);
+  Field<float, 0> loss({}, kGrad);
+  Kernel halve("halve", [&] { ForEach(x, [&](Int i, Int j) { halves(i, j) = x(i, j) / 2; }); });
+  Kernel measure("measure", [&](Value<float> by) {
+    ForEach(halves, [&](Int i, Int j) { loss() += by * halves(i, j) * halves(i, j); });
+  });
+  Kernel descend("descend", [&] {
+    Field<float, 2> slope = x.grad();
+    ForEach(x, [&](Int i, Int j) { x(i, j) -= 0.5 * slope(i, j); });
+  });
+  x.set(4, 1, 2);
+  Tape tape;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    x.grad().set(77, 1, 2);  // cleared by the tape
+    tape.Run(loss, [&] {
+      halve();
+      measure(2.0f);
+    });
+    EXPECT_EQ(x.grad().get(1, 2), attempt == 0 ? 4 : 2) << "twice x / 2";
+    EXPECT_EQ(x.grad().get(1, 1), 0);
+    EXPECT_EQ(loss.get(), attempt == 0 ? 8 : 2);
+    descend();
+    EXPECT_EQ(x.get(1, 2), attempt == 0 ? 2 : 1);
+  }
+
+  tape.Record([&] {
+    halve();
+    Field<float, 2> gone({3, 4}, kGrad);  // the tape keeps it
+    Kernel add("add", [&] { ForEach(x, [&](Int i, Int j) { gone(i, j) = 3 * x(i, j); }); });
+    add();
+  });
+  tape.ClearGradients();
+  halves.grad().set(5, 0, 0);
+  tape.Gradients();
+  EXPECT_EQ(x.grad().get(0, 0), 2.5f);
+  EXPECT_THAT(ErrorOf([&] { tape.Gradients(); }), HasSubstr("recorded nothing since"));
+  EXPECT_THAT(ErrorOf([&] { tape.Run(loss, [&] { descend(); }); }),
+              HasSubstr("the kernel uses a field and that field's gradient"));
+}
+
+TEST(DslTest, TapesThatRefuse) {
+  Field<float, 1> x({4}, kGrad);
+  Field<float, 0> loss({}, kGrad), plain({});
+  int line = 0;
+  Kernel measure("measure", [&] {
+    ForEach(x, [&](Int i) {
+      line = __LINE__ + 1;
+      loss() += x[i] * x[i];
+    });
+  });
+  Kernel move("move", [&] { ForEach(x, [&](Int i) { x[i] += 1; }); });
+  Tape tape;
+  const std::string error = ErrorOf([&] {
+    tape.Run(loss, [&] {
+      measure();
+      move();
+    });
+  });
+  EXPECT_THAT(error, HasSubstr("gradients may be wrong: the gradient of kernel 'measure' reads"));
+  EXPECT_THAT(error, HasSubstr("dsl.cc:" + std::to_string(line)));
+  EXPECT_THAT(error, HasSubstr("which the later kernel 'move' may have overwritten"));
+  Tape(Overwritten::kIgnored).Run(loss, [&] {
+    measure();
+    move();
+  });
+
+  EXPECT_THAT(ErrorOf([&] { tape.Run(plain, [] {}); }),
+              HasSubstr("the loss of the tape has no gradient"));
+  EXPECT_THAT(ErrorOf([&] { tape.Run(loss, [&] { Tape().Run(loss, [] {}); }); }),
+              HasSubstr("a tape within the body of another one"));
+  EXPECT_THROW(tape.Run(loss, [] { throw 7; }), int);
+  x.grad().set(5, 0);
+  EXPECT_THAT(ErrorOf([&] {
+                tape.Run(loss, [&] {
+                  measure();
+                  throw Error(KILN_ABORTED, "of the program");
+                });
+              }),
+              "of the program");
+  EXPECT_EQ(x.grad().get(0), 5) << "as it was";
+
+  Kernel scale("scale",
+               [&](Array<float, 1> by) { ForEach(by, [&](Int i) { loss() += by[i] * x[i]; }); });
+  EXPECT_THAT(ErrorOf([&] { tape.Run(loss, [&] { scale(Field<float, 1>({4}, kGrad)); }); }),
+              HasSubstr("the field for parameter 0 has a gradient, the kernel's array has none"));
+  tape.Run(loss, [&] { scale(Field<float, 1>({4})); });
+  std::vector<float> by(4, 2);
+  const std::string of_host = ErrorOf([&] { tape.Run(loss, [&] { scale(by); }); });
+  EXPECT_THAT(of_host, HasSubstr(OnCuda() ? "with an array of the host" : "no error"));
+  if (!OnCuda()) {
+    EXPECT_EQ(x.grad().get(3), 2);
+  }
+}
+
+TEST(DslTest, KernelsWithoutGradients) {
+  Field<float, 1> x({4}, kGrad);
+  Kernel plain("plain", [](Array<float, 1> y) { y[0] = 1; });
+  std::vector<float> y(4);
+  EXPECT_THAT(ErrorOf([&] { plain.Grad(y); }),
+              HasSubstr("the kernel uses no field with a gradient"));
+  const TreeField<float, 1> cells(Tree().root().pointer("i", {4}));
+  Kernel both("both", [&] { ForEach(cells, [&](Int i) { x[i] = cells(i); }); });
+  both();
+  EXPECT_THAT(ErrorOf([&] { both.Grad(); }),
+              HasSubstr("a field of a tree; those have no gradients"));
+  int line = 0;
+  Kernel square("square", [&] {
+    ForEach(x, [&](Int i) {
+      line = __LINE__ + 1;
+      x[i] = x[i] * x[i];
+    });
+  });
+  x.set(3, 0);
+  square();
+  EXPECT_EQ(x.get(0), 9) << "it runs";
+  const std::string error = ErrorOf([&] { square.Grad(); });
+  EXPECT_THAT(error, HasSubstr("square: the gradient of this kernel needs the value"));
+  EXPECT_THAT(error, HasSubstr("dsl.cc:" + std::to_string(line)));
+}
+
 // In a process of its own: the device is of no use afterwards.
 TEST(DslTest, DISABLED_IllegalAddress) {
   Field<float, 1> x({16});

@@ -100,6 +100,11 @@ typedef struct kiln_dense kiln_dense;
  * refuses memory. */
 KILN_EXPORT kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* shape, size_t axes,
                                        kiln_dense** field);
+/* The same with a gradient: a field of the same form, for the derivatives of a loss by the field's
+ * elements. Both are to be freed. KILN_INVALID_ARGUMENT also for elements that are no floats. */
+KILN_EXPORT kiln_status kiln_dense_new_with_gradient(kiln_value_type element, const uint64_t* shape,
+                                                     size_t axes, kiln_dense** field,
+                                                     kiln_dense** gradient);
 /* The elements, or their mirror. */
 KILN_EXPORT void* kiln_dense_data(const kiln_dense* field);
 /* 1: they are in memory of a device, and kiln_dense_data is a mirror. 0: touch has nothing to do.
@@ -304,9 +309,49 @@ KILN_EXPORT kiln_status kiln_program_set_field(kiln_program* program, kiln_input
  * memory with a field that the kernel uses and one of the two is written, KILN_ABORTED if an assert
  * failed. */
 KILN_EXPORT kiln_status kiln_program_run(kiln_program* program);
+/* Runs the kernel's gradient: adds to the gradients of the fields that the kernel reads, and takes
+ * those of what it writes. The kernel is differentiated by the fields with gradients that it names;
+ * arguments are constants. Fails as kiln_program_run does, and with KILN_FAILED_PRECONDITION or
+ * what the compiler said, if the kernel has no gradient. */
+KILN_EXPORT kiln_status kiln_program_run_gradient(kiln_program* program);
 /* Number `index` of the last run's results, as kiln_slot_float and kiln_slot_int read it; 0 beyond
  * the last. */
 KILN_EXPORT uint64_t kiln_program_result(const kiln_program* program, size_t index);
+
+/* ---- Tapes -------------------------------------------------------------------------------------
+ *
+ * A tape records the runs of a function, and runs their gradients in the opposite order:
+ *
+ *   kiln_tape* tape = kiln_tape_new(0);
+ *   kiln_tape_run(tape, loss, step_and_measure, NULL);   // a function that runs programs
+ *   ... the gradients of fields are the loss's derivatives
+ *
+ * It sees the runs of the function's own thread. One tape for one thread at a time. Arrays of the
+ * program must stay where they are until the gradients have run, and must not change.
+ */
+
+typedef struct kiln_tape kiln_tape;
+
+/* Gradients compute values of their kernels again. They refuse to run if one would read what a
+ * later run may have overwritten, unless `ignores_overwritten` is 1: Kiln knows ranges of indices
+ * only. NULL without memory. */
+KILN_EXPORT kiln_tape* kiln_tape_new(int ignores_overwritten);
+KILN_EXPORT void kiln_tape_free(kiln_tape* tape);
+
+/* Sets `loss` to 0, records body(self), sets all gradients to 0 and that of `loss` to 1, and runs
+ * the gradients. The gradient of a field that no run uses stays as it is. A body that returns
+ * another code than KILN_OK ends it, with gradients as they were. KILN_INVALID_ARGUMENT if `loss`
+ * has several elements or no gradient; KILN_FAILED_PRECONDITION for a run whose gradient may be
+ * needed and that has none, within the body of another tape, and, with the lines of both, for what
+ * is overwritten. */
+KILN_EXPORT kiln_status kiln_tape_run(kiln_tape* tape, const kiln_dense* loss,
+                                      kiln_status (*body)(void* self), void* self);
+
+/* The steps of it, for programs that set gradients themselves. */
+KILN_EXPORT kiln_status kiln_tape_record(kiln_tape* tape, kiln_status (*body)(void* self),
+                                         void* self);
+KILN_EXPORT kiln_status kiln_tape_clear_gradients(kiln_tape* tape);
+KILN_EXPORT kiln_status kiln_tape_gradients(kiln_tape* tape);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,9 @@
 #include "kiln/dsl/error.hpp"       // IWYU pragma: export
 #include "kiln/dsl/kernel.hpp"      // IWYU pragma: export
 #include "kiln/dsl/statements.hpp"  // IWYU pragma: export
+#include "kiln/dsl/tape.hpp"        // IWYU pragma: export
 #include "kiln/dsl/tree.hpp"        // IWYU pragma: export
 #include "kiln/dsl/values.hpp"      // IWYU pragma: export
+#include "kiln/dsl/vectors.hpp"     // IWYU pragma: export
 
 #endif  // KILN_DSL_HPP_

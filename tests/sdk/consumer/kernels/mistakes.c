@@ -15,6 +15,8 @@ static void finish(const char* what, kiln_trace* trace) {
   kiln_trace_free(trace);
 }
 
+static kiln_status body(void* program) { return kiln_program_run(program); }
+
 int main(void) {
   kiln_trace* trace = kiln_trace_new();
   kiln_trace_place(trace, "here.py", 3);
@@ -56,6 +58,14 @@ int main(void) {
   tell("beyond", kiln_dense_touch(field, 2, 3, 0));
   tell("nowhere", kiln_dense_read(field, 0, 1, NULL));
   tell("nothing", kiln_dense_write(field, 4, 0, NULL));
+  tell("no gradient", kiln_program_run_gradient(program));
+  kiln_dense* gradient = NULL;
+  tell("whole", kiln_dense_new_with_gradient(whole, &shape, 1, &field, &gradient));
+  kiln_tape* tape = kiln_tape_new(0);
+  tell("a loss", kiln_tape_run(tape, field, body, program));
+  tell("in the body", kiln_tape_record(tape, body, program));
+  tell("not recorded", kiln_tape_gradients(tape));
+  kiln_tape_free(tape);
   kiln_dense_free(field);
   const kiln_compile_options elsewhere = {.size = sizeof elsewhere, .arch = "metal"};
   tell("an arch", kiln_compile_use(&elsewhere));

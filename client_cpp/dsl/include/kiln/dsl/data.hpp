@@ -113,6 +113,10 @@ struct Memory {
   const ::kiln_dense* field = nullptr;
 };
 
+// Makes a field with a gradient: Field<float, 1> x({100}, kGrad).
+struct WithGradient {};
+inline constexpr WithGradient kGrad;
+
 // A dense zeroed field. Kernels that use it have it among their arguments; copies share its memory.
 //
 //   Field<Vec<float, 2>, 1> place({1000});
@@ -132,9 +136,26 @@ class Field : public Elements<T, N, Field<T, N>> {
   explicit Field(const std::array<std::uint64_t, N>& shape) : shape_(shape) {
     ::kiln_dense* made = nullptr;
     Check(kiln_dense_new(Facts<T>::kType, shape.data(), N, &made));
-    dense_.reset(made, &kiln_dense_free);
-    data_ = static_cast<T*>(kiln_dense_data(made));
-    is_mirrored_ = kiln_dense_is_mirrored(made) != 0;
+    Own(made);
+  }
+
+  // With a gradient: grad(), for the derivatives of a loss by the field's elements, which a Tape
+  // computes. Kernels that name the field are differentiated by it.
+  Field(const std::array<std::uint64_t, N>& shape, WithGradient) : shape_(shape) {
+    static_assert(std::is_floating_point_v<ScalarIn<T>>, "only fields of floats have gradients");
+    ::kiln_dense* made = nullptr;
+    ::kiln_dense* gradient = nullptr;
+    Check(kiln_dense_new_with_gradient(Facts<T>::kType, shape.data(), N, &made, &gradient));
+    Own(made);
+    grad_.reset(gradient, &kiln_dense_free);
+  }
+  // Throws Error if the field was made without one.
+  Field grad() const {
+    if (grad_ == nullptr) {
+      throw Error(KILN_FAILED_PRECONDITION,
+                  "the field has no gradient: make it as Field<T, N>(shape, kGrad)");
+    }
+    return Field(shape_, grad_);
   }
 
   // --- In the program. Indices are not checked.
@@ -186,6 +207,18 @@ class Field : public Elements<T, N, Field<T, N>> {
   ParamId param() const { return Trace::Current().UseField(dense_.get()); }
 
  private:
+  Field(const std::array<std::uint64_t, N>& shape, std::shared_ptr<::kiln_dense> dense)
+      : shape_(shape), dense_(std::move(dense)) {
+    Look();
+  }
+  void Own(::kiln_dense* made) {
+    dense_.reset(made, &kiln_dense_free);
+    Look();
+  }
+  void Look() {
+    data_ = static_cast<T*>(kiln_dense_data(dense_.get()));
+    is_mirrored_ = kiln_dense_is_mirrored(dense_.get()) != 0;
+  }
   template <typename... Integers>
   std::uint64_t PositionOf(Integers... indices) const {
     static_assert(sizeof...(Integers) == N, "as many indices as axes");
@@ -201,7 +234,7 @@ class Field : public Elements<T, N, Field<T, N>> {
   }
 
   std::array<std::uint64_t, N> shape_;
-  std::shared_ptr<::kiln_dense> dense_;
+  std::shared_ptr<::kiln_dense> dense_, grad_;  // no gradient: null
   T* data_ = nullptr;
   bool is_mirrored_ = false;
 };

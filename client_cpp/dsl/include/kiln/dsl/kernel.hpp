@@ -112,6 +112,14 @@ class KernelOf {
     }
   }
 
+  // Runs the kernel's gradient with these arguments: adds to the gradients of the fields that the
+  // kernel reads, and takes those of what it writes. Arguments are constants. Throws Error if the
+  // kernel names no field with a gradient, and for what has no derivative.
+  void Grad(typename detail::Parameter<Params>::Argument... arguments) {
+    SetAll(std::index_sequence_for<Params...>(), arguments...);
+    program_.RunGradient();
+  }
+
   const Program& program() const { return program_; }
 
  private:

@@ -67,6 +67,7 @@ class Program {
     Check(kiln_program_set_field(program_.get(), param, field));
   }
   void Run() { Check(kiln_program_run(program_.get())); }
+  void RunGradient() { Check(kiln_program_run_gradient(program_.get())); }
   // The slot of a result of the last run.
   std::uint64_t result(std::size_t index) const {
     return kiln_program_result(program_.get(), index);
