@@ -563,6 +563,15 @@ TEST(DslTest, KernelsWithoutGradients) {
   EXPECT_THAT(error, HasSubstr("dsl.cc:" + std::to_string(line)));
 }
 
+TEST(DslTest, StaticObjectsOutliveMain) {
+  static Field<float, 1> x({1000});
+  static Kernel add("add", [] { ForEach(x, [](Int i) { x[i] += 1; }); });
+  add();
+  x.at(3) += 5;
+  EXPECT_EQ(x.get(3), 6);
+  add();  // it may run while the two are destroyed
+}
+
 // In a process of its own: the device is of no use afterwards.
 TEST(DslTest, DISABLED_IllegalAddress) {
   Field<float, 1> x({16});

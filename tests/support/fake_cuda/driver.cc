@@ -269,33 +269,31 @@ KILN_CALL cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice device) {
   if (!call.Has(device)) return CUDA_ERROR_INVALID_DEVICE;
   call.state.contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{device}));
   *context = call.state.contexts.back().get();
-  current.push_back(*context);
-  return CUDA_SUCCESS;
+  return current.Push(*context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 KILN_CALL cuCtxSetCurrent(CUcontext context) {
   KILN_BEGIN("cuCtxSetCurrent", kInit);
-  if (!current.empty()) current.pop_back();
-  if (context != nullptr) current.push_back(context);
+  if (!current.empty()) current.Pop();
+  if (context != nullptr) current.Push(context);
   return CUDA_SUCCESS;
 }
 
 KILN_CALL cuCtxGetCurrent(CUcontext* context) {
   KILN_BEGIN("cuCtxGetCurrent", kInit);
-  *context = current.empty() ? nullptr : current.back();
+  *context = current.Top();
   return CUDA_SUCCESS;
 }
 
 KILN_CALL cuCtxPushCurrent_v2(CUcontext context) {
   KILN_BEGIN("cuCtxPushCurrent_v2", kInit);
-  current.push_back(context);
-  return CUDA_SUCCESS;
+  return current.Push(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 KILN_CALL cuCtxPopCurrent_v2(CUcontext* context) {
   KILN_BEGIN("cuCtxPopCurrent_v2");
-  if (context != nullptr) *context = current.back();
-  current.pop_back();
+  if (context != nullptr) *context = current.Top();
+  current.Pop();
   return CUDA_SUCCESS;
 }
 

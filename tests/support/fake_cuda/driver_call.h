@@ -2,6 +2,8 @@
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_CALL_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_CALL_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -14,14 +16,33 @@
 
 namespace kiln::fake_cuda {
 
-inline thread_local std::vector<CUcontext> current;  // the stack of contexts; the last is current
+// A thread's contexts, of which the last is current. It has no destructor: destructors of a
+// program's static objects call the driver after those of the thread's objects have run.
+class ContextStack {
+ public:
+  bool empty() const { return count_ == 0; }
+  CUcontext Top() const { return empty() ? nullptr : contexts_[count_ - 1]; }
+  // False if there are too many.
+  bool Push(CUcontext context) {
+    if (count_ == contexts_.size()) return false;
+    contexts_[count_++] = context;
+    return true;
+  }
+  // Requires: it is not empty.
+  void Pop() { --count_; }
+
+ private:
+  std::array<CUcontext, 64> contexts_ = {};
+  size_t count_ = 0;
+};
+inline thread_local ContextStack current;
 
 enum Needs { kNothing, kInit, kContext };
 
 // One call: holds the lock. `code` is not success if the call must return it.
 struct DriverCall {
   explicit DriverCall(const char* name, Needs needs = kContext);
-  static CUcontext context() { return current.empty() ? nullptr : current.back(); }
+  static CUcontext context() { return current.Top(); }
   bool Has(CUdevice device) const {
     return device >= 0 && static_cast<size_t>(device) < state.visible.size();
   }
