@@ -3,7 +3,7 @@
 from .. import provided
 from ..active import python_scope
 from ..diagnostics import say
-from ..types import CompoundType, Layout, StructType
+from ..types import CompoundType, Layout, QuantType, StructType
 from . import snode
 from .making import check_dtype, field
 from .mesh_metadata import element_type_name
@@ -48,7 +48,9 @@ class MeshElementField:
             if isinstance(of, StructType):
                 raise say.mesh_attribute_is_struct(name=name, kind=of)
             # Before any field is made, which would stay without a place.
-            check_dtype(getattr(of, "dtype", None) or of, needs_grad)
+            dtype = check_dtype(getattr(of, "dtype", None) or of, needs_grad)
+            if isinstance(dtype, QuantType):
+                raise say.mesh_attribute_is_quantised(name=name, kind=dtype)
         made = {}
         for name, of in members.items():
             if isinstance(of, CompoundType):

@@ -13,6 +13,10 @@ ROWS = {
         "{title} has its elements in another order than their numbers, which DLPack cannot say; "
         "to_numpy copies them",
     ),
+    "mesh_attribute_is_quantised": (
+        TaichiSyntaxError,
+        "attribute '{name}' of a mesh cannot have a quantised type ({kind})",
+    ),
     "mesh_attribute_is_reserved": (
         TaichiSyntaxError,
         "'{name}' cannot use as attribute name. It has been reserved as MeshTaichi's keyword.",

@@ -751,6 +751,16 @@ def attributes_that_cannot_be_placed(show):
     S = ti.types.struct(a=ti.f32)
     for members in ({"verts": ti.f32}, {"x": ti.f32}, {"keys": ti.f32}, {"s": S}, {"id": ti.i32}):
         show.error(mesh.verts.place, members)
+    for kind in (ti.types.quant.int(5), ti.types.vector(2, ti.types.quant.float(4, 9))):
+        show.error(mesh.verts.place, {"q": kind})
+
+    @ti.kernel
+    def k():
+        for v in mesh.verts:
+            v.n += 1
+
+    k()  # no field is left without a place
+    show(mesh.verts.n)
 
 
 @case(differs="mistakes with meshes")
