@@ -94,15 +94,29 @@ def make_matrix_field(
     layout=ti_types.Layout.AOS,
     ndim=2,
 ):
+    made = _matrix_field(n, m, dtype, ndim, name, needs_grad or needs_dual)
+    place(made, shape, order, offset, needs_grad, needs_dual, layout)
+    return made
+
+
+def unplaced(of, name):
+    """A field of numbers or matrices, for a caller that places or declares it. If that fails,
+    nothing is left of it."""
+    if not isinstance(of, ti_types.MatrixType):
+        return ScalarField(check_dtype(of, needs_companion=False), name)
+    columns = 1 if of.ndim == 1 else of.m
+    return _matrix_field(of.n, columns, of.dtype, of.ndim, name, needs_companion=False)
+
+
+def _matrix_field(n, m, dtype, ndim, name, needs_companion):
     types = None
     if isinstance(dtype, (list, tuple)):
         types = _component_types(dtype, n * m)
         dtype = types[0]
-    dtype = check_dtype(dtype, needs_grad or needs_dual)
+    dtype = check_dtype(dtype, needs_companion)
     made = MatrixField(n, m, dtype, ndim, name)
     if types is not None and any(of is not dtype for of in types):
         made._component_types = types
-    place(made, shape, order, offset, needs_grad, needs_dual, layout)
     return made
 
 

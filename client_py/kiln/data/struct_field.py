@@ -275,5 +275,5 @@ def _members_of(struct_type, name):
         if isinstance(of, StructType):
             members[member] = _members_of(of, full)
         else:
-            members[member] = making.field(of, name=full)
+            members[member] = making.unplaced(of, full)
     return StructField(struct_type, members)

@@ -351,6 +351,29 @@ def members_that_are_not_placed(show):
 
 
 @case(differs="a field that is not placed")
+def struct_fields_that_cannot_be_made(show):
+    inner = ti.types.struct(c=ti.math.vec3, d=ti.i32)
+    outer = ti.types.struct(a=ti.f32, b=inner)
+    x = ti.field(ti.i32, shape=2)
+
+    @ti.kernel
+    def k():
+        for i in x:
+            x[i] += i
+
+    for options in (
+        {"shape": (2, 0)},
+        {"shape": 3, "needs_grad": True},
+        {"shape": (2, 3), "offset": (1,)},
+        {"shape": (2, 3), "order": "ii"},
+        {"shape": (1,) * 13, "layout": ti.Layout.SOA},
+    ):
+        show.error(lambda: outer.field(**options))
+        k()  # no member is left without a place
+    show(x)
+
+
+@case(differs="a field that is not placed")
 def gradients_that_are_not_placed(show):
     @ti.kernel
     def k() -> ti.i32:
