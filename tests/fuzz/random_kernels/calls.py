@@ -208,8 +208,8 @@ class Calls:
         return self.each(one, condition, a, b)
 
     def _method(self, node):
-        arguments = [self.value(x) for x in node.args]
         base, name = self.value(node.func.value), node.func.attr
+        arguments = [self.value(x) for x in node.args]
         if isinstance(base, Struct) and name in base.type.methods:
             return self._call_method(base.type.methods[name], node.func.value, arguments)
         if isinstance(base, Field) and name == "fill" and len(arguments) == 1:
