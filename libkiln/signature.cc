@@ -61,7 +61,11 @@ std::string TextOf(const ModuleField& field) {
     text += (i > 0 ? " x " : ", ") + std::to_string(field.shape[i]);
   }
   if (field.is_sparse) text += ", sparse";
-  if (field.is_quantised) text += ", quantised";
+  if (field.is_quantised) {
+    text += ", quantised";
+  } else if (field.only_kernels != nullptr) {
+    text += ", reordered";
+  }
   return text;
 }
 

@@ -151,6 +151,7 @@ def test_meshes(package, tmp_path):
     module, program = tmp_path / "mesh.kiln", build(package, tmp_path, "mesh.c")
     printed, _, _ = run(KILN, "export", SOURCES / "mesh.py", "-o", module).partition(str(module))
     assert "mass 0.5 2.07313 " in printed
+    assert "field mesh.verts.x: vec3<f32>, 16, reordered\n" in run(KILN, "module", "show", module)
     assert run(program, module, env=BARE) == printed + ONLY_KERNELS
     assert run(program, GOLDEN / "mesh_abi4.kiln", env=BARE) == printed + ONLY_KERNELS
 
