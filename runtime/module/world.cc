@@ -122,7 +122,7 @@ Result<> World::CopyNodes() {
     bound_[table.kernel][table.bound].value = next;
     next += table.nodes.size() * sizeof(KilnNode*);
   }
-  return CopyTo(device_nodes_.get(), all.data(), bytes);
+  return CopyTo(device_nodes_.get(), static_cast<const void*>(all.data()), bytes);
 }
 
 Result<> World::HandOver(int kernel) const {
