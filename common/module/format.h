@@ -78,7 +78,8 @@ struct Text {
   uint32_t offset, size;
 };
 
-// Records first ... first + count - 1 of a table, which the field's comment names.
+// Records first ... first + count - 1 of a table, which the field's comment names. Records belong
+// to one span each, in the order of what the spans are in; numbers and bytes may be shared.
 struct Span {
   uint32_t first, count;
 };

@@ -51,6 +51,7 @@ class ModuleTables::Checker {
     All<module::Kernel>("kernel", [this](const module::Kernel& kernel) { CheckKernel(kernel); });
     All<module::Field>("field", [this](const module::Field& field) { CheckField(field); });
     All<module::Graph>("graph", [this](const module::Graph& graph) { CheckGraph(graph); });
+    CheckLast();
     if (wrong_ == nullptr) return {};
     return Error{ErrorCode::kDataLoss,
                  std::string("the module is damaged: wrong ") + wrong_ + " of " + where_};
@@ -79,7 +80,22 @@ class ModuleTables::Checker {
   }
   template <typename Record>
   void CheckSpan(Span span) {
-    Within(span, tables_.Count<Record>(), "record span");
+    CheckSpan(span, Record::kTable);
+  }
+  // Records belong to one span each, in the spans' order: no kernel runs another one's code.
+  void CheckSpan(Span span, module::TableKind kind) {
+    Within(span, tables_.At(kind).count, "record span");
+    uint32_t& next = next_[static_cast<size_t>(kind)];
+    Expect(span.count == 0 || span.first == next, "record span");
+    next += span.count;
+  }
+  // A kernel that lost its last task or result would do too little, or write beyond the results.
+  void CheckLast() {
+    if (wrong_ == nullptr) where_ = "the module";
+    for (const auto kind :
+         {module::TableKind::kVariants, module::TableKind::kTasks, module::TableKind::kResults}) {
+      Expect(next_[static_cast<size_t>(kind)] == tables_.At(kind).count, "number of records");
+    }
   }
   void CheckNumbers(Span span) {
     Within(span, tables_.At(module::TableKind::kNumbers).count, "number span");
@@ -219,6 +235,7 @@ class ModuleTables::Checker {
       CheckBinding(kernel, binding, &filled);
     });
     Expect(std::find(filled.begin(), filled.end(), false) == filled.end(), "argument slots");
+    if (wrong_ == nullptr) CheckPairs(kernel);
     CheckResults(kernel);
     uint32_t below = 0;
     Each<module::Variant>(kernel.variants, [&](const module::Variant& variant) {
@@ -338,12 +355,94 @@ class ModuleTables::Checker {
       Expect(is_tree ? slot.element == 0 : Is(slot, ArgumentSlot::Kind::kBase), "binding kind");
       const uint64_t bytes = NodeOf(binding.tree, 0).container_bytes;
       Expect(binding.value <= bytes && binding.bytes <= bytes - binding.value, "binding address");
+      if (wrong_ == nullptr && !is_tree) CheckArray(binding);
       return;
     }
     Expect(binding.kind == module::Binding::kNodes && is_tree && slot.element == 1, "binding kind");
     for (const uint64_t node : tables_.Numbers(binding.nodes)) {
       Expect(node < nodes.count, "binding nodes");
     }
+  }
+
+  // What a kernel uses as an array holds no pointers, lists or masks.
+  void CheckArray(const module::Binding& array) {
+    for (uint32_t n = 1; n < NodesOf(array.tree).count; ++n) {
+      module::Node node = NodeOf(array.tree, n);
+      if (!KindOf(node).is_sparse) continue;
+      // What is below the root is in a container of the root's cell.
+      while (node.parent != 0) node = NodeOf(array.tree, node.parent);
+      Expect(array.value + array.bytes <= node.offset ||
+                 array.value >= node.offset + node.container_bytes,
+             "binding address");
+    }
+  }
+
+  // The bindings of one field or tree fit each other: each has one that says where it is.
+  void CheckPairs(const module::Kernel& kernel) {
+    tables_.ForEach<module::Binding>(kernel.bindings, [&](const module::Binding& binding) {
+      if (binding.kind == module::Binding::kAddress) return;
+      const module::Slot slot = SlotOf(kernel, binding.slot);
+      const bool is_tree = Is(slot, ArgumentSlot::Kind::kTree);
+      bool fits = false;
+      tables_.ForEach<module::Binding>(kernel.bindings, [&](const module::Binding& address) {
+        const module::Slot of = SlotOf(kernel, address.slot);
+        if (address.kind != module::Binding::kAddress || of.param != slot.param ||
+            Is(of, ArgumentSlot::Kind::kTree) != is_tree) {
+          return;
+        }
+        fits |= is_tree ? Begins(address, binding) : IsOuterExtent(address, binding.value);
+      });
+      Expect(fits, is_tree ? "binding nodes" : "binding number");
+    });
+  }
+
+  // Whether the nodes are a part of a tree that begins at the address: nodes with those above them,
+  // and what is used of the root's cell (common/layout/prune_trees.h).
+  bool Begins(const module::Binding& address, const module::Binding& part) const {
+    constexpr uint64_t kAlignment = 8;
+    const uint64_t begin = address.value / kAlignment * kAlignment;
+    if (address.tree != part.tree || begin != address.value) return false;
+    std::vector<bool> listed(NodesOf(part.tree).count);
+    bool is_first = false;  // something begins there
+    for (const uint64_t number : tables_.Numbers(part.nodes)) {
+      const module::Node node = NodeOf(part.tree, number);
+      const bool is_root = node.parent == kNone;
+      if (listed[number] || !(is_root || listed[node.parent])) return false;
+      listed[number] = true;
+      if (is_root || node.parent != 0) continue;
+      if (node.offset < begin) return false;
+      is_first |= node.offset - begin < kAlignment;
+    }
+    // The numbers in the root's cell are no nodes of a part.
+    tables_.ForEach<module::Node>(NodesOf(part.tree), [&](const module::Node& node) {
+      is_first |= node.parent == 0 && KindOf(node).is_place() && node.offset - begin < kAlignment;
+    });
+    return is_first && listed[0];
+  }
+
+  // Whether the array at the address may have so many rows: those of its outermost level, or of
+  // several of one axis.
+  bool IsOuterExtent(const module::Binding& address, uint64_t extent) const {
+    uint64_t at = address.value, rows = 1;
+    uint32_t above = 0, axis = kNone;
+    for (uint32_t n = 1; n < NodesOf(address.tree).count; ++n) {
+      const module::Node node = NodeOf(address.tree, n);
+      // Numbers of a word are no rows.
+      if (node.parent != above || at - node.offset >= node.container_bytes ||
+          KindOf(node).is_word()) {
+        continue;
+      }
+      above = n;
+      at -= node.offset;
+      for (uint32_t i = 0; i < node.levels.count; ++i) {
+        const auto level = tables_.Get<module::Level>(node.levels.first + i);
+        if (axis == kNone) axis = level.axis;
+        if (axis != level.axis) return false;
+        rows *= level.extent;
+        if (rows == extent) return true;
+      }
+    }
+    return rows == extent;
   }
 
   // The SNode of a task that lists its cells or frees their memory is a sparse one of the kernel's
@@ -488,8 +587,9 @@ class ModuleTables::Checker {
   }
 
   const ModuleTables& tables_;
-  const char* wrong_ = nullptr;       // the first thing that is
-  std::string where_ = "the module";  // the record of it
+  std::array<uint32_t, kKinds> next_{};  // by kind: the first record that no span has had
+  const char* wrong_ = nullptr;          // the first thing that is
+  std::string where_ = "the module";     // the record of it
 };
 
 Result<> ModuleTables::Check() const { return Checker(*this).Check(); }

@@ -1,6 +1,6 @@
 // The tables of a module, checked: every reference between them leads to something, and numbers
 // that belong together fit. What only the code knows cannot be checked: where functions are, how
-// far loops run, how much memory they use.
+// far loops run, how much memory they use, how many nodes of a tree they ask for.
 //
 // Thread safety: immutable.
 #ifndef KILN_RUNTIME_MODULE_TABLES_H_
