@@ -1,5 +1,6 @@
 """Fields of structs: one field per member, all placed in the same cells."""
 
+from .. import active, provided
 from ..active import python_scope
 from ..diagnostics import near, say
 from ..public import Public
@@ -204,7 +205,8 @@ def _companion_of(field, kind):
 
 
 class StructView(Struct):
-    """An element of a struct field, whose members are read and written in place."""
+    """An element of a struct field, whose members are read and written in place. Kernels take it
+    as a constant, as it is when they are compiled."""
 
     def __init__(self, field, indices):
         object.__setattr__(self, "_field", field)
@@ -214,12 +216,23 @@ class StructView(Struct):
 
     @property
     def _entries(self):
-        indices = self._indices
-        return {name: field[indices] for name, field in self._field._members.items()}
+        return {name: self._read(field) for name, field in self._field._members.items()}
+
+    def _read(self, field):
+        """The value of a member, whose field is given."""
+        if active.context() is None or isinstance(field, StructField):
+            return field[self._indices]
+        numbers, shape = field._read_all(self._indices), field.element_shape
+        if not shape:
+            return numbers[0]
+        if len(shape) == 1:
+            return provided.Vector(numbers)
+        rows = range(0, len(numbers), shape[1])
+        return provided.Matrix([numbers[first : first + shape[1]] for first in rows])
 
     def __getattr__(self, name):
         field = self._field._members.get(name)
-        return super().__getattr__(name) if field is None else field[self._indices]
+        return super().__getattr__(name) if field is None else self._read(field)
 
     def __setattr__(self, name, value):
         if name not in self._field._members:

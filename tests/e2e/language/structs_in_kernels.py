@@ -176,3 +176,66 @@ def members_called_like_methods(show):
         return n
 
     show(count())
+
+
+@case()
+def elements_of_struct_fields_as_constants(show):
+    """Kernels have their numbers as these are when the kernel is compiled."""
+
+    @ti.dataclass
+    class Ball:
+        r: ti.f32
+        c: ti.math.vec2
+
+        @ti.func
+        def size(self):
+            return self.r + self.c.y
+
+    f = Ball.field(shape=3)
+    f[1] = Ball(r=4, c=[1, 2])
+    kept = f[1]
+
+    @ti.kernel
+    def sums(ball: ti.template()) -> ti.f32:
+        return ball.r * 2 + ball.c.y
+
+    @ti.kernel
+    def captured() -> ti.f32:
+        return kept.r + kept.c.x
+
+    @ti.kernel
+    def method() -> ti.f32:
+        return kept.size()
+
+    @ti.kernel
+    def copied(ball: ti.template()) -> ti.f32:
+        other = ball.c
+        other.x += 10
+        return other.x
+
+    show(sums(kept), captured(), method(), copied(kept))
+    f[1].r = 7
+    show(sums(kept), captured(), sums(f[1]), sums(f[2]))
+
+
+@case(differs="forms of structs")
+def elements_of_fields_of_nested_structs_as_constants(show):
+    inner = ti.types.struct(a=ti.f32, m=ti.types.matrix(2, 3, ti.i32))
+    outer = ti.types.struct(p=inner, k=ti.u8)
+    f = outer.field(shape=(2, 2), layout=ti.Layout.SOA)
+    f[1, 0] = outer(p=inner(a=3, m=[[1, 2, 3], [4, 5, 6]]), k=200)
+
+    @ti.kernel
+    def copy(element: ti.template()) -> ti.f32:
+        f[0, 1] = element
+        f[0, 0].p = element.p
+        return element.p.m[1, 2] + element.p.m.sum() + element.k
+
+    show(copy(f[1, 0]))
+    show(f.p.m.to_numpy(), f.p.a.to_numpy(), f.k.to_numpy())
+
+    @ti.kernel
+    def assigned(element: ti.template()):
+        element.k = 1
+
+    show.error(assigned, f[1, 0])
