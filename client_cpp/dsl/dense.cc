@@ -80,6 +80,26 @@ absl::Status Write(const DenseField& field, uint64_t first, uint64_t count, cons
   });
 }
 
+// All elements become the one at `element`.
+absl::Status Fill(const DenseField& field, const uint8_t* element) {
+  Device* const device = DeviceOf(field.buffer());
+  ASSIGN_OR_RETURN(const Part one, PartOf(field, 0, 1));
+  const uint64_t count = field.bytes() / one.bytes;
+  if (one.bytes <= sizeof(uint64_t) && (one.bytes & (one.bytes - 1)) == 0) {
+    ASSIGN_OR_RETURN(const auto turn, TakeTurn(*device));
+    RETURN_IF_ERROR(ToStatus(field.buffer().HandOver()));  // what the host has written comes before
+    auto* const begin = reinterpret_cast<uint8_t*>(field.bases()[0]);
+    device->Fill(begin, element, static_cast<uint32_t>(one.bytes), count);
+    return absl::OkStatus();
+  }
+  return WithPart(field, 0, count, HostAccess::kOverwrite, [&](Part all) {
+    for (uint64_t at = 0; at < all.bytes; at += one.bytes) {
+      std::memcpy(field.data() + at, element, one.bytes);
+    }
+    return ToStatus(field.buffer().Deliver(0, all.bytes));
+  });
+}
+
 absl::Status ShareAll(const DenseField& field) {
   ASSIGN_OR_RETURN(const auto turn, TakeTurn(*DeviceOf(field.buffer())));
   return ToStatus(field.buffer().Share(0, field.buffer().size()));
@@ -131,6 +151,11 @@ kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t c
                              const void* from) {
   if (from == nullptr && count > 0) return Null("kiln_dense_write", "from");
   return Told(Write(*field->field, first, count, from));
+}
+
+kiln_status kiln_dense_fill(const kiln_dense* field, const void* element) {
+  if (element == nullptr) return Null("kiln_dense_fill", "element");
+  return Told(Fill(*field->field, static_cast<const uint8_t*>(element)));
 }
 
 kiln_status kiln_dense_device_data(const kiln_dense* field, void** address) {

@@ -31,6 +31,7 @@ kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t c
 kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count, void* to);
 kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t count,
                              const void* from);
+kiln_status kiln_dense_fill(const kiln_dense* field, const void* element);
 kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
 kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
                                    const kiln_dense* field);

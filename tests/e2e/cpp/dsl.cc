@@ -311,6 +311,29 @@ TEST(DslTest, ElementsOfFields) {
   EXPECT_THAT(v.get(1, 3), ElementsAre(8, 16)) << "after a write to others";
 }
 
+TEST(DslTest, FillsOfFields) {
+  Field<float, 1> x({1000});
+  Field<Vec<double, 3>, 2> v({5, 7});
+  Field<bool, 1> b({3});
+  Kernel twice("twice", [&] {
+    ForEach(x, [&](Int i) { x[i] *= 2; });
+    ForEach(v, [&](Int i, Int j) { v(i, j) = v(i, j) * 2; });
+  });
+  x.set(9, 1);
+  x.Fill(1.5f);
+  v.Fill({1, 2, 3});
+  b.Fill(true);
+  twice();
+  EXPECT_EQ(x.get(1), 3);
+  EXPECT_EQ(x.get(999), 3);
+  EXPECT_THAT(v.get(4, 6), ElementsAre(2, 4, 6));
+  EXPECT_TRUE(b.get(2));
+  v.device_data();
+  v.Fill({0, 1, 0});
+  twice();
+  EXPECT_THAT(v.get(0, 0), ElementsAre(0, 2, 0));
+}
+
 TEST(DslTest, FieldsAsArguments) {
   Kernel add("add", [](Array<float, 2> to, Array<float, 2> from) {
     ForEach(to, [&](Int i, Int j) { to(i, j) += from(i, j) + to.shape(1); });

@@ -121,6 +121,8 @@ KILN_EXPORT kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first,
                                         void* to);
 KILN_EXPORT kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t count,
                                          const void* from);
+/* Sets all elements to the one at `element`. */
+KILN_EXPORT kiln_status kiln_dense_fill(const kiln_dense* field, const void* element);
 /* The address that kernels use, for the program's own CUDA code. Launches, reads and writes are in
  * CUDA's legacy default stream: they see what that code did in it, or in a stream that waits for
  * it. From now on nothing is kept in the mirror. */

@@ -189,6 +189,7 @@ class Field : public Elements<T, N, Field<T, N>> {
       Check(kiln_dense_write(dense_.get(), position, 1, &element));
     }
   }
+  void Fill(const T& element) const { Check(kiln_dense_fill(dense_.get(), &element)); }
   // All elements, in C order.
   void CopyTo(T* elements) const { Check(kiln_dense_read(dense_.get(), 0, size(), elements)); }
   void CopyFrom(const T* elements) const {
