@@ -56,16 +56,6 @@ absl::Status WithPart(const DenseField& field, uint64_t first, uint64_t count, H
   return use(part);
 }
 
-absl::Status Touch(const DenseField& field, uint64_t first, uint64_t count, bool writes) {
-  if (writes && field.buffer().is_shared()) {
-    // Nothing would tell when the program has written, and the device's memory is in use.
-    return absl::FailedPreconditionError(
-        "the program has the field's address on the device: copy its elements instead");
-  }
-  return WithPart(field, first, count, writes ? HostAccess::kWrite : HostAccess::kRead,
-                  [](Part) { return absl::OkStatus(); });
-}
-
 absl::Status Read(const DenseField& field, uint64_t first, uint64_t count, void* to) {
   return WithPart(field, first, count, HostAccess::kRead, [&](Part part) {
     std::memcpy(to, field.data() + part.offset, part.bytes);
@@ -132,15 +122,11 @@ kiln_status kiln_dense_new_with_gradient(kiln_value_type element, const uint64_t
   return KILN_OK;
 }
 
-void* kiln_dense_data(const kiln_dense* field) { return field->field->data(); }
-int kiln_dense_is_mirrored(const kiln_dense* field) {
-  return field->field->buffer().is_mirrored() ? 1 : 0;
+void* kiln_dense_data(const kiln_dense* field) {
+  // What the program read or wrote in a mirror would be out of date after a launch, without a word.
+  return field->field->buffer().is_mirrored() ? nullptr : field->field->data();
 }
 void kiln_dense_free(kiln_dense* field) { delete field; }
-
-kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count, int writes) {
-  return Told(Touch(*field->field, first, count, writes != 0));
-}
 
 kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count, void* to) {
   if (to == nullptr && count > 0) return Null("kiln_dense_read", "to");

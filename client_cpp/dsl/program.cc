@@ -160,8 +160,7 @@ absl::Status CheckApart(const kiln_program& program) {
   for (const auto& [param, array] : program.arrays) {
     for (const auto& [field, of] : program.fields) {
       if (!writes[param.number()] && !writes[of.number()]) continue;
-      // An array of the host may be in the mirror of a field on a device.
-      const uint8_t* const begin = array.is_on_device ? field->buffer().data() : field->data();
+      const uint8_t* const begin = field->buffer().data();
       if (!Collide(array.begin, array.bytes, begin, field->bytes())) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the array for parameter ", param.number(),

@@ -33,10 +33,10 @@ int main(int argc, char** argv) {
   Field<float, 2> mass({kNodes, kNodes});
   for (int p = 0; p < kParticles; ++p) {
     const int blob = p / 3000, row = p % 3000 / 50, column = p % 50;
-    position.at(p) = {0.12f + 0.28f * blob + 0.004f * column,
-                      0.15f + 0.1f * blob + 0.2f / 60 * row + (blob == 1 ? 0.22f : 0)};
-    velocity.at(p) = {0.6f - 0.6f * blob, 0};
-    expansion.at(p) = 1;
+    const float x = 0.12f + 0.28f * blob + 0.004f * column, drop = blob == 1 ? 0.22f : 0;
+    position.set({x, 0.15f + 0.1f * blob + 0.2f / 60 * row + drop}, p);
+    velocity.set({0.6f - 0.6f * blob, 0}, p);
+    expansion.set(1, p);
   }
   Kernel step("step", [&] {
     ForEach(mass, [&](Int i, Int j) {
@@ -75,6 +75,6 @@ int main(int argc, char** argv) {
   });
   for (int steps = argc > 1 ? std::atoi(argv[1]) : 500; steps > 0; --steps) step();
   V centre = {0, 0};
-  for (int n = 0; n < 2 * kParticles; ++n) centre[n % 2] += position.at(n / 2)[n % 2] / kParticles;
+  for (int n = 0; n < 2 * kParticles; ++n) centre[n % 2] += position.get(n / 2)[n % 2] / kParticles;
   std::printf("the liquid's centre: (%.3f, %.3f)\n", centre[0], centre[1]);
 }

@@ -26,8 +26,6 @@ kiln_status kiln_tape_run(kiln_tape* tape, const kiln_dense* loss, kiln_status (
 kiln_status kiln_tape_record(kiln_tape* tape, kiln_status (*body)(void* self), void* self);
 kiln_status kiln_tape_clear_gradients(kiln_tape* tape);
 kiln_status kiln_tape_gradients(kiln_tape* tape);
-int kiln_dense_is_mirrored(const kiln_dense* field);
-kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count, int writes);
 kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count, void* to);
 kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t count,
                              const void* from);

@@ -71,19 +71,6 @@ KILN_EXPORT kiln_status kiln_compile_use(const kiln_compile_options* options);
 KILN_EXPORT kiln_status kiln_compile_sync(void);
 
 /* ---- Fields ------------------------------------------------------------------------------------
- *
- * The program sees a field on a CUDA device in a mirror, memory of the host. What a program is
- * about to use of it comes there first; the next run of a program that uses the field takes over
- * what was written there, after which the mirror is out of date:
- *
- *   float* x = kiln_dense_data(field);
- *   kiln_dense_touch(field, 0, 10, 1);
- *   for (int i = 0; i < 10; ++i) x[i] = i;
- *   kiln_program_run(program);
- *   kiln_dense_touch(field, 3, 1, 0);
- *   printf("%g\n", x[3]);
- *
- * Between a touch and the last access after it, other threads must not run programs with the field.
  */
 
 /* A number, vector or matrix of `scalar`. */
@@ -105,17 +92,10 @@ KILN_EXPORT kiln_status kiln_dense_new(kiln_value_type element, const uint64_t* 
 KILN_EXPORT kiln_status kiln_dense_new_with_gradient(kiln_value_type element, const uint64_t* shape,
                                                      size_t axes, kiln_dense** field,
                                                      kiln_dense** gradient);
-/* The elements, or their mirror. */
+/* The elements; NULL if they are in memory of a device, where the program cannot use them. */
 KILN_EXPORT void* kiln_dense_data(const kiln_dense* field);
-/* 1: they are in memory of a device, and kiln_dense_data is a mirror. 0: touch has nothing to do.
- */
-KILN_EXPORT int kiln_dense_is_mirrored(const kiln_dense* field);
-/* Brings `count` elements from number `first` on up to date in the mirror, to be read or, with
- * `writes` 1, also written. KILN_OUT_OF_RANGE beyond the field; otherwise fails if the device does.
- * KILN_FAILED_PRECONDITION for writing after kiln_dense_device_data. */
-KILN_EXPORT kiln_status kiln_dense_touch(const kiln_dense* field, uint64_t first, uint64_t count,
-                                         int writes);
-/* Copy elements to and from memory of the program. They fail as a touch; other threads may run
+/* Copy `count` elements from number `first` on, on any device, to and from memory of the program.
+ * KILN_OUT_OF_RANGE beyond the field; otherwise they fail if the device does. Other threads may run
  * programs meanwhile. */
 KILN_EXPORT kiln_status kiln_dense_read(const kiln_dense* field, uint64_t first, uint64_t count,
                                         void* to);
@@ -125,7 +105,7 @@ KILN_EXPORT kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first
 KILN_EXPORT kiln_status kiln_dense_fill(const kiln_dense* field, const void* element);
 /* The address that kernels use, for the program's own CUDA code. Launches, reads and writes are in
  * CUDA's legacy default stream: they see what that code did in it, or in a stream that waits for
- * it. From now on nothing is kept in the mirror. */
+ * it. */
 KILN_EXPORT kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
 /* Programs that use the field keep its memory. NULL is allowed. */
 KILN_EXPORT void kiln_dense_free(kiln_dense* field);

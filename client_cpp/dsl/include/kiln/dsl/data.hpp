@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -120,13 +121,11 @@ inline constexpr WithGradient kGrad;
 // A dense zeroed field. Kernels that use it have it among their arguments; copies share its memory.
 //
 //   Field<Vec<float, 2>, 1> place({1000});
-//   place.at(3) = {0.5f, 0.25f};                                        // in the program
+//   place.set({0.5f, 0.25f}, 3);                                        // in the program
 //   Kernel fall("fall", [&] { ForEach(place, [&](Int i) { place[i] -= ...; }); });   // in kernels
 //
-// The program sees a field on a CUDA device in a mirror. What at() and data() return is good until
-// the next launch of a kernel with the field, which takes over what was written there; other
-// threads must not launch one meanwhile. get(), set() and the copies are for any thread at any
-// time. All of them throw Error if the device fails.
+// Threads may share a field, as they may plain memory. On a CUDA device, functions throw Error if
+// the device fails.
 template <typename T, std::size_t N>
 class Field : public Elements<T, N, Field<T, N>> {
  public:
@@ -158,32 +157,26 @@ class Field : public Elements<T, N, Field<T, N>> {
     return Field(shape_, grad_);
   }
 
-  // --- In the program. Indices are not checked.
+  // --- In the program.
   const std::array<std::uint64_t, N>& shape() const { return shape_; }
-  // All elements, in C order.
-  T* data() const { return Touched(0, size()); }
   std::uint64_t size() const {
     std::uint64_t size = 1;
     for (std::uint64_t extent : shape_) size *= extent;
     return size;
   }
-  template <typename... Integers>
-  T& at(Integers... indices) const {
-    const std::uint64_t position = PositionOf(indices...);
-    return Touched(position, 1)[position];
-  }
+  // One element. Both throw Error for indices beyond the shape.
   template <typename... Integers>
   T get(Integers... indices) const {
-    const std::uint64_t position = PositionOf(indices...);
-    if (!is_mirrored_) return data_[position];
+    const std::uint64_t position = CheckedPosition(indices...);
+    if (data_ != nullptr) return data_[position];
     T element;
     Check(kiln_dense_read(dense_.get(), position, 1, &element));
     return element;
   }
   template <typename... Integers>
   void set(const T& element, Integers... indices) const {
-    const std::uint64_t position = PositionOf(indices...);
-    if (!is_mirrored_) {
+    const std::uint64_t position = CheckedPosition(indices...);
+    if (data_ != nullptr) {
       data_[position] = element;
     } else {
       Check(kiln_dense_write(dense_.get(), position, 1, &element));
@@ -195,8 +188,14 @@ class Field : public Elements<T, N, Field<T, N>> {
   void CopyFrom(const T* elements) const {
     Check(kiln_dense_write(dense_.get(), 0, size(), elements));
   }
+  // The memory of all elements, in C order, and an element there; indices are not checked. Both
+  // throw Error for a field on a CUDA device, whose memory the program cannot use.
+  T* data() const { return OnHost(); }
+  template <typename... Integers>
+  T& at(Integers... indices) const {
+    return OnHost()[PositionOf(indices...)];
+  }
   // The address that kernels use, for the program's own CUDA code in CUDA's legacy default stream.
-  // On a device, at() and data() throw Error from now on: copy elements instead.
   T* device_data() const {
     void* address = nullptr;
     Check(kiln_dense_device_data(dense_.get(), &address));
@@ -210,15 +209,11 @@ class Field : public Elements<T, N, Field<T, N>> {
  private:
   Field(const std::array<std::uint64_t, N>& shape, std::shared_ptr<::kiln_dense> dense)
       : shape_(shape), dense_(std::move(dense)) {
-    Look();
+    data_ = static_cast<T*>(kiln_dense_data(dense_.get()));
   }
   void Own(::kiln_dense* made) {
     dense_.reset(made, &kiln_dense_free);
-    Look();
-  }
-  void Look() {
-    data_ = static_cast<T*>(kiln_dense_data(dense_.get()));
-    is_mirrored_ = kiln_dense_is_mirrored(dense_.get()) != 0;
+    data_ = static_cast<T*>(kiln_dense_data(made));
   }
   template <typename... Integers>
   std::uint64_t PositionOf(Integers... indices) const {
@@ -228,16 +223,30 @@ class Field : public Elements<T, N, Field<T, N>> {
     ((position = position * shape_[axis++] + static_cast<std::uint64_t>(indices)), ...);
     return position;
   }
-  // The elements, of which these are up to date.
-  T* Touched(std::uint64_t first, std::uint64_t count) const {
-    if (is_mirrored_) Check(kiln_dense_touch(dense_.get(), first, count, /*writes=*/1));
+  template <typename... Integers>
+  std::uint64_t CheckedPosition(Integers... indices) const {
+    std::size_t axis = 0;
+    (CheckIndex(static_cast<std::int64_t>(indices), axis++), ...);
+    return PositionOf(indices...);
+  }
+  void CheckIndex(std::int64_t index, std::size_t axis) const {
+    if (index >= 0 && static_cast<std::uint64_t>(index) < shape_[axis]) return;
+    throw Error(KILN_OUT_OF_RANGE, "index " + std::to_string(index) + " of axis " +
+                                       std::to_string(axis) + " of a field with " +
+                                       std::to_string(shape_[axis]));
+  }
+  T* OnHost() const {
+    if (data_ == nullptr) {
+      throw Error(KILN_FAILED_PRECONDITION,
+                  "the field is in memory of a CUDA device: get, set, CopyTo and CopyFrom copy its "
+                  "elements");
+    }
     return data_;
   }
 
   std::array<std::uint64_t, N> shape_;
   std::shared_ptr<::kiln_dense> dense_, grad_;  // no gradient: null
-  T* data_ = nullptr;
-  bool is_mirrored_ = false;
+  T* data_ = nullptr;                           // null: in memory of a device
 };
 
 template <typename T, std::size_t N>
