@@ -118,9 +118,9 @@ absl::StatusOr<InstanceOutcome> MakeWithGradient(Session& session, const std::st
                                                  FinishedUnit unit, CompileSettings settings,
                                                  kiln_program* program) {
   if (program->gradient.ok()) {
-    ASSIGN_OR_RETURN(InstanceOutcome made, MakeInstance(session, unit, settings));
-    if (made.instance != nullptr) return made;
-    program->gradient = ErrorsOf(name, made);
+    absl::StatusOr<InstanceOutcome> made = MakeInstance(session, unit, settings);
+    if (made.ok() && made->instance != nullptr) return made;
+    program->gradient = made.ok() ? ErrorsOf(name, *made) : made.status();
     settings.gradients.clear();
   }
   return MakeInstance(session, std::move(unit), settings);
