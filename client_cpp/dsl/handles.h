@@ -97,9 +97,8 @@ struct kiln_trace {
 
 namespace kiln::dsl {
 
-// Has the tape whose body the thread runs, if there is one, keep the fields of a launch.
-void KeepForTape(Device* device,
-                 const std::vector<std::pair<std::shared_ptr<DenseField>, ParamId>>& fields);
+// The tape whose body the thread runs; null: none.
+kiln_tape* RunningTape();
 
 }  // namespace kiln::dsl
 

@@ -232,11 +232,20 @@ absl::Status CheckGradient(const kiln_program& program) {
   return program.uses_gradients ? program.gradient : absl::OkStatus();
 }
 
+// The program may drop its fields, or give other ones to the kernel, before gradients run.
+void KeepOn(kiln_tape* tape, const kiln_program& program) {
+  for (const auto& [field, _] : program.fields) tape->fields.insert(field);
+  for (const auto& [_, array] : program.arrays) {
+    if (array.field != nullptr) tape->fields.insert(array.field);
+  }
+  if (program.device != &CpuDevice()) tape->device = program.device;
+}
+
 absl::Status Run(Of what, kiln_program* program) {
   RETURN_IF_ERROR(CheckApart(*program));
   if (what == Of::kGradient) RETURN_IF_ERROR(program->gradient);
   if (what == Of::kGradient || Tape::Active() != nullptr) RETURN_IF_ERROR(CheckGradient(*program));
-  KeepForTape(program->device, program->fields);
+  if (kiln_tape* const tape = RunningTape(); tape != nullptr) KeepOn(tape, *program);
   return program->device == &CpuDevice() ? Start(what, program) : RunOnDevice(what, program);
 }
 

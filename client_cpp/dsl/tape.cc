@@ -53,12 +53,7 @@ absl::Status Run(kiln_tape* tape, const DenseField& loss, kiln_status (*body)(vo
 
 }  // namespace
 
-void KeepForTape(Device* device,
-                 const std::vector<std::pair<std::shared_ptr<DenseField>, ParamId>>& fields) {
-  if (recording == nullptr) return;
-  for (const auto& [field, _] : fields) recording->fields.insert(field);
-  if (device != &CpuDevice()) recording->device = device;
-}
+kiln_tape* RunningTape() { return recording; }
 
 }  // namespace kiln::dsl
 

@@ -558,7 +558,16 @@ TEST(DslTest, TapesThatRefuse) {
                [&](Array<float, 1> by) { ForEach(by, [&](Int i) { loss() += by[i] * x[i]; }); });
   EXPECT_THAT(ErrorOf([&] { tape.Run(loss, [&] { scale(Field<float, 1>({4}, kGrad)); }); }),
               HasSubstr("the field for parameter 0 has a gradient, the kernel's array has none"));
-  tape.Run(loss, [&] { scale(Field<float, 1>({4})); });
+  tape.Run(loss, [&] {
+    for (float by : {1.0f, 2.0f}) {
+      Field<float, 1> gone({4});  // the tape keeps it
+      gone.Fill(by);
+      scale(gone);
+    }
+    std::vector<Field<float, 1>> others(50, Field<float, 1>({4}));  // where it was, else
+    for (auto& other : others) (other = Field<float, 1>({4})).Fill(100);
+  });
+  EXPECT_EQ(x.grad().get(2), 3);
   std::vector<float> by(4, 2);
   const std::string of_host = ErrorOf([&] { tape.Run(loss, [&] { scale(by); }); });
   EXPECT_THAT(of_host, HasSubstr(OnCuda() ? "with an array of the host" : "no error"));
