@@ -371,6 +371,22 @@ bool AwaitBesideThreads(FieldObject* field) {
   return awaited.ok() && is_same;
 }
 
+// Waits for the device, beside other threads, unless a thread has since the last launch. Until the
+// GIL is released next, no element has to be waited for. False with a Python error.
+bool AwaitLaunches(FieldObject* field) {
+  if (field->mirrored->IsAwaited() || !HasOtherThreads()) return true;
+  if (!AwaitBesideThreads(field)) return false;
+  const absl::Status status = field->mirrored->TouchFirst();
+  if (status.ok()) return true;
+  // The first touch after a launch for whose cells there was no memory says so.
+  if (field->storage->scattered != nullptr) {
+    RaiseMemory(field, status);
+  } else {
+    RaiseDevice(status);
+  }
+  return false;
+}
+
 // Whether other threads may run Python while all elements are copied. Not where the copy writes to
 // a mirror, which a launch of theirs would hand over half written, or fetches pages as it goes.
 bool MayRunBeside(const FieldStorage& storage, HostAccess access) {
@@ -651,6 +667,7 @@ bool StoreAt(const FieldObject* field, const int64_t* indices, int component, ui
 
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access) {
+  if (field->mirrored != nullptr && !AwaitLaunches(field)) return nullptr;
   const absl::StatusOr<uint8_t*> address =
       field->storage->scattered->Locate(indices, component, access);
   if (address.ok()) return *address;
@@ -662,8 +679,7 @@ uint8_t* FetchElement(FieldObject* field, uint8_t* address, CellAccess access) {
   if (address == nullptr || (access != CellAccess::kRead && !CheckWritable(field))) return nullptr;
   const HostAccess kind = access == CellAccess::kRead ? HostAccess::kRead : HostAccess::kWrite;
   const uint64_t bytes = StoredBytes(field);
-  const bool waits = !field->mirrored->IsReady(address, bytes, kind) && HasOtherThreads();
-  if (waits && !AwaitBesideThreads(field)) return nullptr;
+  if (!field->mirrored->IsReady(address, bytes, kind) && !AwaitLaunches(field)) return nullptr;
   const absl::Status status = field->mirrored->Touch(address, bytes, kind);
   if (status.ok()) return address;
   RaiseDevice(status);

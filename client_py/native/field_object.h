@@ -36,12 +36,15 @@ bool AddFieldType(PyObject* module);
 bool BindStorage(PyObject* field, PyObject* storage);
 
 // The address of a component of the element at `indices` (from zero, in range) of a field whose
-// memory exists. Null with a Python error if there is no memory to activate it.
+// memory exists; as for FetchElement, other threads may run first. Null with a Python error, also
+// if there is no memory to activate it.
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access);
 // Brings the scalar or word at an address of a mirror up to date; other threads run while it waits
-// for the device. Returns the address; null with a Python error if the device failed, or another
-// thread has destroyed the memory.
+// for the device. It waits only if nothing has since the last launch: the addresses of an element's
+// components, found one after the other, are up to date together, unless other libraries use the
+// memory. Returns the address; null with a Python error if the device failed, or another thread has
+// destroyed the memory.
 uint8_t* FetchElement(FieldObject* field, uint8_t* address, CellAccess access);
 inline uint8_t* UpToDate(FieldObject* field, uint8_t* address, CellAccess access) {
   return field->mirrored == nullptr ? address : FetchElement(field, address, access);

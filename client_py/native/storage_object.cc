@@ -186,6 +186,18 @@ absl::Status Memory::Await() const {
   return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.Await(); });
 }
 
+bool Memory::IsAwaited() const {
+  if (buffer != nullptr) return buffer->IsReady(0, 1, HostAccess::kRead);
+  return std::all_of(parts.begin(), parts.end(), [](const std::weak_ptr<Memory>& part) {
+    const std::shared_ptr<Memory> memory = part.lock();
+    return memory == nullptr || memory->IsAwaited();
+  });
+}
+
+absl::Status Memory::TouchFirst() const {
+  return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.Touch(0, 1, HostAccess::kRead); });
+}
+
 absl::Status Memory::HandOver() const {
   return ForEachBuffer(*this, [](Buffer& buffer) { return buffer.HandOver(); });
 }

@@ -38,6 +38,10 @@ struct Memory {
   bool IsReady(const void* at, uint64_t bytes, HostAccess access) const;
   // Waits for the work for which Touch would have to wait. Does not need the GIL.
   absl::Status Await() const;
+  // Whether the host has waited since the last launch, by what TouchFirst brings up to date: no
+  // Touch has to wait then. Never where other libraries use the memory.
+  bool IsAwaited() const;
+  absl::Status TouchFirst() const;
   // Before a launch: hands over what the host has written. The GIL is held until the launch has
   // started.
   absl::Status HandOver() const;

@@ -321,6 +321,106 @@ print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
     assert out.startswith("True "), out
 
 
+@pytest.mark.parametrize(
+    "access", ["cells[3]", "cells[3] = 1", "cells[40] = 1", "pairs[3].x", "pairs[3] = [1, 2]"]
+)
+def test_threads_run_while_sparse_elements_are_waited_for(run, access):
+    out = run(f"""
+import time
+
+cells, pairs = ti.field(ti.i32), ti.Vector.field(2, ti.i32)
+ti.root.pointer(ti.i, 16).dense(ti.i, 4).place(cells)
+ti.root.bitmasked(ti.i, 64).place(pairs)
+
+@ti.kernel
+def work(times: ti.i32):
+    for i in range(8):
+        for j in range(times):
+            cells[i] = cells[i] * 5 + j
+        pairs[i] = [cells[i], i]
+
+work(10)
+{access}
+ticks = []
+spans = []
+
+def launch():
+    work(10_000_000)
+    begin = time.monotonic()
+    {access}
+    spans.append((begin, time.monotonic()))
+
+def tick():
+    ticks.append(time.monotonic())
+    time.sleep(0.001)
+
+beside(tick, launch)
+(begin, end), = spans
+quarter = (end - begin) / 4
+print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
+""")
+    assert out.startswith("True "), out
+
+
+def test_cells_without_memory_beside_threads(run_on_emulator):
+    program = """
+cells = ti.field(ti.f32)
+ti.root.pointer(ti.i, 1 << 12).dense(ti.i, 1 << 12).place(cells)
+
+@ti.kernel
+def fill():
+    for i in range(1 << 12):
+        cells[i << 12] = 1
+
+def attempt():
+    fill()
+    try:
+        cells[3]
+    except ti.TaichiRuntimeError as error:
+        print("in kernel `fill`" in str(error), "the field created at" in str(error))
+
+attempt()
+ended = threading.Event()
+thread = threading.Thread(target=ended.wait)
+thread.start()
+attempt()
+ended.set()
+"""
+    assert run_on_emulator(program, init="device_memory_GB=0.002") == "True True\n" * 2
+
+
+@pytest.mark.parametrize("place", ["dense", "pointer", "apart"])
+def test_elements_of_several_pages_beside_launches(run, place):
+    """A launch between two pages of an element that is being written takes nothing from it."""
+    out = run(f"""
+N = 1 << 18
+pairs = ti.Vector.field(2, ti.i32)
+for part in range(2):
+    tree = ti.FieldsBuilder() if {place!r} == "apart" else ti.root
+    level = tree.pointer(ti.i, 4) if {place!r} == "pointer" else tree
+    size = N // 4 if {place!r} == "pointer" else N
+    level.dense(ti.i, size).place(pairs.get_scalar_field(part))
+    if {place!r} == "apart":
+        tree.finalize()
+total = ti.field(ti.i32, ())
+
+@ti.kernel
+def look():
+    total[None] += pairs[5].x + pairs[5].y
+
+look()
+
+def write():
+    for n in range(1, 600):
+        pairs[3] = [n, -n]
+        assert list(pairs[3]) == [n, -n], (n, list(pairs[3]))
+
+beside(look, write)
+print("as they should be")
+""")
+    assert out == "as they should be\n"
+
+
 def test_memory_destroyed_while_an_element_is_waited_for(run):
     out = run("""
 @ti.kernel
