@@ -49,6 +49,7 @@ NEED_A_COMPILER = (
     "modules",
     "gradients.overwritten_values",
     "initialisation.every_option_is_accepted",
+    "meshes.meshes_in_modules",
 )
 sys.path[:0] = [
     str(ROOT / "tests" / "e2e" / "language"),
