@@ -27,6 +27,10 @@ class AnyField(snode.Placeable):
     # The field of each element's place in memory, if that is not its index (data/reordered.py).
     _order = None
 
+    def __iter__(self):
+        # Python itself would go on until an index raises. Those of structs are not looked at.
+        raise say.struct_for_only_available_taichi_scope()
+
 
 class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
     """A field: elements that kernels and Python read and write by index. Made by `ti.field`.
@@ -446,9 +450,6 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         if self._storage is None:
             self._materialize()
         return self.shape
-
-    def __iter__(self):
-        raise say.struct_for_only_available_taichi_scope()
 
     def _repr_html_(self):  # what notebooks show
         return provided.field_html(self)

@@ -77,6 +77,10 @@ ROWS = {
         "the metadata of a mesh have a relation between the orders {ends}, but not all of these "
         "elements",
     ),
+    "mesh_relation_of_varying_size": (
+        TaichiSyntaxError,
+        "{name} varies in size: a loop can run over it, but no comprehension, ti.static or list",
+    ),
     "mesh_relation_out_of_bounds": (
         str,
         "index {index} is out of bounds for the {size} elements of {name} around one element",

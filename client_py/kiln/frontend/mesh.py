@@ -91,6 +91,12 @@ class MeshRelationAccessProxy(_NoValue):
             self._check(index)
         return self._at(index)
 
+    def __iter__(self):
+        # Python itself would go on until an index raises, and none of varying size does.
+        if self._degree is None:
+            raise say.mesh_relation_of_varying_size(name=self._name)
+        return (self._at(Expr(self._ctx, self._ctx.const_i32(i))) for i in range(self._degree))
+
     def _check(self, index):
         """Makes the kernel check an index."""
         ctx, builder = self._ctx, self._ctx.builder

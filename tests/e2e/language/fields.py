@@ -392,6 +392,10 @@ def fields_do_not_iterate(show):
     show.error(lambda: list(x))
     show.error(lambda: [v for v in ti.Vector.field(2, ti.i32, shape=3)])
     show.error(len, x)
+    structs = ti.types.struct(a=ti.f32, v=ti.math.vec2).field(shape=3)
+    show.error(lambda: list(structs))
+    show.error(lambda: 3 in structs)
+    show.error(len, structs)
 
 
 @case()

@@ -741,8 +741,28 @@ def loops_of_other_forms(show):
             v.x = 1
         return ti.mesh_patch_idx()
 
-    for k in (pair, pair_around, nested, left, outside):
+    @ti.kernel
+    def listed():
+        for v in mesh.verts:
+            v.x = sum([u.x for u in v.verts])
+
+    @ti.kernel
+    def unrolled():
+        for v in mesh.verts:
+            for i, u in ti.static(enumerate(v.verts)):
+                v.x += u.x * i
+
+    for k in (pair, pair_around, nested, left, outside, listed, unrolled):
         show.error(k)
+
+    @ti.kernel
+    def of_faces():
+        for f in mesh.faces:
+            v = f.verts[0]
+            v.x = sum([u.id for u in f.verts])
+
+    of_faces()
+    show(sum(mesh.verts.x.to_numpy() > 0) > 5)
 
 
 @case(differs="mistakes with meshes")
