@@ -214,6 +214,13 @@ class StructView(Struct):
         object.__setattr__(self, "_type", field._type)
         object.__setattr__(self, "_methods", field._type.methods)
 
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        # Deep copies and pickles have the numbers of now.
+        return Struct, (self._entries, self._type)
+
     @property
     def _entries(self):
         return {name: self._read(field) for name, field in self._field._members.items()}

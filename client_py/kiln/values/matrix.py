@@ -467,6 +467,13 @@ class MatrixView(_native.ElementView, Matrix):
     def __init__(self, *args):
         raise say.view_made_by_subscripting_field()
 
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        # Deep copies and pickles have the numbers of now.
+        return Matrix, (self.to_list(),)
+
     @property
     def _entries(self):
         values = self._field._read_all(self._indices)
@@ -499,6 +506,9 @@ class MatrixView(_native.ElementView, Matrix):
 
 class VectorView(MatrixView, Vector):
     """An element of a vector field."""
+
+    def __reduce__(self):
+        return Vector, (self.to_list(),)
 
 
 _native.set_view_types(VectorView, MatrixView)

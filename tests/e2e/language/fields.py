@@ -398,6 +398,49 @@ def fields_do_not_iterate(show):
     show.error(len, structs)
 
 
+def elements_of_all_kinds():
+    """A vector, a matrix, and a struct with methods, each an element of a field."""
+
+    @ti.dataclass
+    class Ball:
+        r: ti.f32
+        c: ti.math.vec2
+
+        def double(self):
+            return self.r * 2
+
+    vectors, matrices = ti.Vector.field(2, ti.f32, 3), ti.Matrix.field(2, 2, ti.i32, ())
+    balls = Ball.field(shape=2)
+    vectors[1], matrices[None] = [1, 2], [[1, 2], [3, 4]]
+    balls[0] = Ball(r=5, c=[6, 7])
+    return vectors[1], matrices[None], balls[0]
+
+
+@case()
+def copies_of_elements(show):
+    vector, matrix, ball = (copy.copy(one) for one in elements_of_all_kinds())
+    vector[1] = 20
+    matrix[1, 0] = 30
+    ball.c[1] = 70
+    show(vector.to_list(), matrix.to_list(), ball.r, ball.c.to_list(), ball.double())
+
+
+@case(differs="deep copies of elements of fields")
+def deep_copies_of_elements(show):
+    elements = elements_of_all_kinds()
+    for made in (copy.deepcopy(elements), copy.deepcopy({"a": list(elements)})["a"]):
+        vector, matrix, ball = made
+        vector[1] = 20
+        matrix[1, 0] = 30
+        ball.c[1] = 70
+        ball.r = 50
+        show(vector.to_list(), matrix.to_list(), ball.to_dict(), ball.double())
+    vector, matrix, ball = elements
+    show(vector.to_list(), matrix.to_list(), ball.to_dict(), ball.double())
+    vector, matrix = pickle.loads(pickle.dumps(elements[:2]))
+    show(vector.to_list(), matrix.to_list())
+
+
 @case()
 def fill(show):
     for name in SCALARS:
