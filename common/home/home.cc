@@ -55,8 +55,11 @@ absl::Status OwnOrAbsent(const absl::StatusOr<Folder>& folder) {
 
 absl::Status WithAdvice(const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::PermissionDeniedError(absl::StrCat(status.message(), ": ", kMakeItYours,
-                                                  ", or set KILN_HOME to a directory of your own"));
+  // What cannot be looked at for another reason, as a name that is too long, cannot be made own.
+  const std::string make =
+      absl::IsPermissionDenied(status) ? absl::StrCat(kMakeItYours, ", or ") : "";
+  return absl::PermissionDeniedError(
+      absl::StrCat(status.message(), ": ", make, "set KILN_HOME to a directory of your own"));
 }
 
 // In /tmp, not in the home: a home may be on a network file system without sockets, or have too

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "common/home/folder.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace kiln {
@@ -84,6 +86,17 @@ TEST(Home, CreateNamesTheObstacle) {
   EXPECT_FALSE(Home::Find(file)->Create().ok());
   const absl::Status status = Home::Find(file + "/sub")->Create();
   EXPECT_NE(status.message().find(Home::Find(file)->dir()), std::string::npos) << status;
+}
+
+TEST(Home, AdvisesWhatHelps) {
+  const std::string others = Scratch() + "/others";
+  ASSERT_EQ(mkdir(others.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(others.c_str(), 0777), 0);
+  absl::Status status = Home::Find(others)->CheckIsOwn();
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(kMakeItYours));
+  status = Home::Find(Scratch() + "/" + std::string(300, 'x'))->CheckIsOwn();
+  EXPECT_THAT(std::string(status.message()),
+              testing::EndsWith("too long: set KILN_HOME to a directory of your own"));
 }
 
 }  // namespace
