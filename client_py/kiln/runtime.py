@@ -328,7 +328,7 @@ def _check_cpu_level(is_given, environment):
     elif not is_given and os.environ.get("KILN_CPU"):
         source = "KILN_CPU"
         cfg.cpu_level = os.environ["KILN_CPU"]
-    if not cfg.cpu_level:
+    if cfg.cpu_level == OPTIONS["cpu_level"]:
         return
     levels = _native.TARGETS
     if cfg.cpu_level not in levels:

@@ -209,7 +209,7 @@ def levels_of_the_processor(show):
         for level in ("x86-64-v2", ""):
             ti.init(arch=ti.cpu, cpu_level=level)
             show(ti.cfg.cpu_level)
-        for level in ("x86-64-v4", "x86-64", 3):
+        for level in ("x86-64-v4", "x86-64", 3, None):
             show.error(ti.init, arch=ti.cpu, cpu_level=level)
         with environment(KILN_CPU="x86-64-v2"):
             ti.init(arch=ti.cpu)
