@@ -42,8 +42,6 @@ noted = None
 
 def make_instance(kernel, args):
     """Makes the instance of a kernel for the arguments of its leaves, and adds it to the kernel."""
-    if noted is not None:
-        noted.append((kernel, args))
     while True:
         making = Making(kernel, args)
         found = making.instance, making.bound
@@ -150,6 +148,8 @@ class Making:
     def add(self):
         """Adds the instance to its kernel."""
         kernel, specs, instance, ctx = self._kernel, self._specs, self.instance, self._ctx
+        if noted is not None:
+            noted.append((kernel, self._args))
         if ctx is not None:
             warm_records.keep(kernel, ctx.trace, self.bound, ctx.sources, instance, self._recorded)
         for one in self.bound:
