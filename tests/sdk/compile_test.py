@@ -223,6 +223,6 @@ def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
         "a loss: the loss of the tape has no gradient",
         "in the body: parameter 0 is not set",
         "not recorded: the tape has recorded nothing since its last gradients",
-        "an arch: no arch 'metal': expected \"cpu\" or \"cuda\"",
+        'an arch: no arch \'metal\': expected "cpu" or "cuda"',
         "open: 1 blocks are open; the innermost is of struct_for node 1",
     ]
