@@ -28,10 +28,12 @@ constexpr size_t kAtOnce = size_t{64} << 10;
 // The limit on event threads. Blocked threads, at most one per connection, come on top.
 constexpr int kMostWaiting = 8;
 
-// Asked while a caller waits for a compilation: if it has gone, the job may be cancelled.
+// Asked while a caller waits for a compilation: if it has gone, the job may be cancelled. Not where
+// one direction alone has ended: Drain ends reading, and a caller that has sent its last request
+// may await the reply.
 bool HungUp(int fd) {
-  pollfd entry = {fd, POLLRDHUP, 0};
-  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  pollfd entry = {fd, 0, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 // Names a process of this user; a front's greeting overrides it.

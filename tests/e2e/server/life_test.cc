@@ -153,7 +153,8 @@ TEST_F(LifeTest, RequestsThatArrivedBeforeTheEndAreServed) {
   send(1, "sleep 300");
   while (Jobs().empty()) absl::SleepFor(absl::Milliseconds(5));
   // The daemon reads the next request only after this one, when it drains.
-  send(2, "x");
+  // It lasts long enough that the daemon looks whether the client has gone.
+  send(2, "sleep 200");
   kill(DaemonPid(), SIGTERM);
   while (std::filesystem::exists(SocketPath())) absl::SleepFor(absl::Milliseconds(1));
   for (const uint32_t id : {1, 2}) {
