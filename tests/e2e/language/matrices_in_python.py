@@ -376,7 +376,7 @@ def types_of_what_functions_answer(show):
         "ti.select(True, a, v)",
         "ti.select(0, a, 2)",
         "ti.select(a > 1, a, 0.5)",
-        "ti.atan2(w, 1)",
+        "ti.atan2(w * 0, 1)",
     )
     show(str(ti.min(2, 2.5)), str(ti.max(1, 2.5)), str(ti.min(True, 1)))
 
