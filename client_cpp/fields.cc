@@ -83,8 +83,7 @@ absl::Status DenseField::Fill(double value) const {
   const uint64_t slot = SlotOf(scalar, value);
   // What the host has written to the mirror comes before.
   RETURN_IF_ERROR(ToStatus(buffer_->HandOver()));
-  Device* const device = buffer_->device() == nullptr ? &CpuDevice() : buffer_->device();
-  device->Fill(buffer_->data(), &slot, static_cast<uint32_t>(ScalarBytes(scalar)), size_);
+  device()->Fill(buffer_->data(), &slot, static_cast<uint32_t>(ScalarBytes(scalar)), size_);
   return absl::OkStatus();
 }
 

@@ -66,6 +66,8 @@ class DenseField {
   // before each use, and buffer().HandOver before each launch.
   uint8_t* data() const { return buffer_->host(); }
   Buffer& buffer() const { return *buffer_; }
+  // On which it is.
+  Device* device() const { return buffer_->device() == nullptr ? &CpuDevice() : buffer_->device(); }
   uint64_t bytes() const;
   // Sets all scalars to `value`, converted to their type. Fails if the device does.
   absl::Status Fill(double value) const;

@@ -51,7 +51,7 @@ absl::Status WithPart(const DenseField& field, uint64_t first, uint64_t count, H
                       const Use& use) {
   ASSIGN_OR_RETURN(const Part part, PartOf(field, first, count));
   if (part.bytes == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*DeviceOf(field.buffer())));
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*field.device()));
   RETURN_IF_ERROR(ToStatus(field.buffer().Touch(part.offset, part.bytes, access)));
   return use(part);
 }
@@ -72,14 +72,13 @@ absl::Status Write(const DenseField& field, uint64_t first, uint64_t count, cons
 
 // All elements become the one at `element`.
 absl::Status Fill(const DenseField& field, const uint8_t* element) {
-  Device* const device = DeviceOf(field.buffer());
   ASSIGN_OR_RETURN(const Part one, PartOf(field, 0, 1));
   const uint64_t count = field.bytes() / one.bytes;
   if (one.bytes <= sizeof(uint64_t) && (one.bytes & (one.bytes - 1)) == 0) {
-    ASSIGN_OR_RETURN(const auto turn, TakeTurn(*device));
+    ASSIGN_OR_RETURN(const auto turn, TakeTurn(*field.device()));
     RETURN_IF_ERROR(ToStatus(field.buffer().HandOver()));  // what the host has written comes before
     auto* const begin = reinterpret_cast<uint8_t*>(field.bases()[0]);
-    device->Fill(begin, element, static_cast<uint32_t>(one.bytes), count);
+    field.device()->Fill(begin, element, static_cast<uint32_t>(one.bytes), count);
     return absl::OkStatus();
   }
   return WithPart(field, 0, count, HostAccess::kOverwrite, [&](Part all) {
@@ -91,7 +90,7 @@ absl::Status Fill(const DenseField& field, const uint8_t* element) {
 }
 
 absl::Status ShareAll(const DenseField& field) {
-  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*DeviceOf(field.buffer())));
+  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*field.device()));
   return ToStatus(field.buffer().Share(0, field.buffer().size()));
 }
 

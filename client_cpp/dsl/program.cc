@@ -282,7 +282,7 @@ absl::Status SetField(kiln_program* program, ParamId param,
   if (known == program->arrays.end()) {
     return absl::InvalidArgumentError(absl::StrCat("parameter ", param.number(), " is no array"));
   }
-  const Device& device = *DeviceOf(field->buffer());
+  const Device& device = *field->device();
   if (&device != program->device) {
     return absl::InvalidArgumentError(
         absl::StrCat("the field for parameter ", param.number(), " is on ", NameOf(device),

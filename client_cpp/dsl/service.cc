@@ -90,10 +90,6 @@ const char* NameOf(const Device& device) {
   return &device == &CpuDevice() ? "the CPU" : "a CUDA device";
 }
 
-Device* DeviceOf(const Buffer& buffer) {
-  return buffer.device() == nullptr ? &CpuDevice() : buffer.device();
-}
-
 absl::StatusOr<std::unique_lock<std::mutex>> TakeTurn(const Device& device) {
   if (&device == &CpuDevice()) return std::unique_lock<std::mutex>();
   RETURN_IF_ERROR(ToStatus(device.CheckProcess()));

@@ -10,7 +10,6 @@
 #include "client_cpp/session.h"
 #include "kiln/compile.h"
 #include "runtime/device.h"
-#include "runtime/storage.h"
 
 namespace kiln::dsl {
 
@@ -32,7 +31,6 @@ absl::StatusOr<Compiling> CurrentCompiling();
 Device* CurrentDevice();
 // "a CUDA device", for messages.
 const char* NameOf(const Device& device);
-Device* DeviceOf(const Buffer& buffer);
 
 // While it exists, no other thread launches on the device or uses its data: what the host has
 // written must not be handed over half. Costs nothing on the CPU, whose memory is the host's.

@@ -39,7 +39,7 @@ absl::Status Record(kiln_tape* tape, kiln_status (*body)(void* self), void* self
 absl::Status Run(kiln_tape* tape, const DenseField& loss, kiln_status (*body)(void* self),
                  void* self) {
   RETURN_IF_ERROR(CheckLoss(loss));
-  Device* const device = DeviceOf(loss.buffer());
+  Device* const device = loss.device();
   if (recording == nullptr) {  // else Record fails, and the loss of that tape stays
     ASSIGN_OR_RETURN(const auto turn, TakeTurn(*device));
     RETURN_IF_ERROR(loss.Fill(0));

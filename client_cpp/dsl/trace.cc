@@ -132,7 +132,7 @@ kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field) {
   for (const auto& [used, param] : trace->fields) {
     if (used == field->field) return Told(param);
   }
-  trace->Fail(trace->CheckDevice(*DeviceOf(field->field->buffer())));
+  trace->Fail(trace->CheckDevice(*field->field->device()));
   const kiln::ParamId param = trace->builder.AddStorageParam(field->field->storage());
   trace->fields.emplace_back(field->field, param);
   return Told(param);
