@@ -3,6 +3,8 @@
 import pytest
 
 START = """
+import time
+
 sys.setswitchinterval(1e-5)
 
 
@@ -26,6 +28,20 @@ def beside(other, call):
         ended.set()
         thread.join()
     assert not errors, errors
+
+
+def others_run(wait):
+    # Whether other threads run in the middle of the span that `wait` returns.
+    ticks, spans = [], []
+
+    def tick():
+        ticks.append(time.monotonic())
+        time.sleep(0.001)
+
+    beside(tick, lambda: spans.append(wait()))
+    (begin, end), = spans
+    quarter = (end - begin) / 4
+    return any(begin + quarter < at < end - quarter for at in ticks), end - begin
 """
 
 
@@ -294,29 +310,18 @@ print(set(m.x.to_numpy()[:48]) == {{steps * 199}})
 )
 def test_threads_run_while_kernels_are_waited_for(run, launch, tmp_path):
     out = run(f"""{MODULE}
-import time
-
 m = exported({str(tmp_path / "m.kiln")!r})
 a, b = ti.ndarray(ti.i32, 64), np.zeros(64, np.int32)
 times = 10
 {launch}
 times = 20_000_000
-ticks = []
-spans = []
 
-def launch():
+def wait():
     begin = time.monotonic()
     {launch}
-    spans.append((begin, time.monotonic()))
+    return begin, time.monotonic()
 
-def tick():
-    ticks.append(time.monotonic())
-    time.sleep(0.001)
-
-beside(tick, launch)
-(begin, end), = spans
-quarter = (end - begin) / 4
-print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
+print(*others_run(wait))
 """)
     assert out.startswith("True "), out
 
@@ -326,8 +331,6 @@ print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
 )
 def test_threads_run_while_sparse_elements_are_waited_for(run, access):
     out = run(f"""
-import time
-
 cells, pairs = ti.field(ti.i32), ti.Vector.field(2, ti.i32)
 ti.root.pointer(ti.i, 16).dense(ti.i, 4).place(cells)
 ti.root.bitmasked(ti.i, 64).place(pairs)
@@ -341,23 +344,14 @@ def work(times: ti.i32):
 
 work(10)
 {access}
-ticks = []
-spans = []
 
-def launch():
+def wait():
     work(10_000_000)
     begin = time.monotonic()
     {access}
-    spans.append((begin, time.monotonic()))
+    return begin, time.monotonic()
 
-def tick():
-    ticks.append(time.monotonic())
-    time.sleep(0.001)
-
-beside(tick, launch)
-(begin, end), = spans
-quarter = (end - begin) / 4
-print(any(begin + quarter < at < end - quarter for at in ticks), end - begin)
+print(*others_run(wait))
 """)
     assert out.startswith("True "), out
 

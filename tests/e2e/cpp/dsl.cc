@@ -564,8 +564,11 @@ TEST(DslTest, TapesThatRefuse) {
       gone.Fill(by);
       scale(gone);
     }
-    std::vector<Field<float, 1>> others(50, Field<float, 1>({4}));  // where it was, else
-    for (auto& other : others) (other = Field<float, 1>({4})).Fill(100);
+    std::vector<Field<float, 1>> others;  // one of them gets memory that a field has freed
+    for (int i = 0; i < 50; ++i) {
+      others.emplace_back(std::array<std::uint64_t, 1>{4});
+      others.back().Fill(100);
+    }
   });
   EXPECT_EQ(x.grad().get(2), 3);
   std::vector<float> by(4, 2);
