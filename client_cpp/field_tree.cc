@@ -31,7 +31,8 @@ bool HasSparse(const TreeLayout& layout) {
 
 absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& nodes,
                                                              std::vector<std::string> names,
-                                                             Device* device) {
+                                                             Device* device,
+                                                             std::shared_ptr<MemoryBudget> budget) {
   ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(nodes));
   std::shared_ptr<FieldTree> tree(new FieldTree(std::move(layout)));
   tree->is_sparse_ = HasSparse(tree->layout_);
@@ -42,6 +43,7 @@ absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& 
   }
   TreeOptions options;
   options.names = std::move(names);
+  if (tree->is_sparse_) options.budget = std::move(budget);  // dense levels need what they have
   ASSIGN_OR_RETURN(Device::MadeTree made,
                    ToStatusOr(device->MakeTree(tree->layout_.shape(), std::move(options))));
   tree->data_ = std::move(made.tree);

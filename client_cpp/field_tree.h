@@ -26,6 +26,7 @@
 #include "common/layout/prune_trees.h"
 #include "kiln/proto/layout.pb.h"
 #include "runtime/cpu_device.h"
+#include "runtime/memory_budget.h"
 #include "runtime/tree/tree_data.h"
 
 namespace kiln {
@@ -46,10 +47,11 @@ struct TreeField {
 class FieldTree {
  public:
   // Lays the tree out and allocates its root, zeroed. `names` are the nodes' names in messages.
+  // `budget` limits the memory of a tree with sparse levels; null: no limit.
   // InvalidArgument names the node that is wrong, ResourceExhausted the memory that is missing.
-  static absl::StatusOr<std::shared_ptr<FieldTree>> Create(const proto::Tree& nodes,
-                                                           std::vector<std::string> names = {},
-                                                           Device* device = &CpuDevice());
+  static absl::StatusOr<std::shared_ptr<FieldTree>> Create(
+      const proto::Tree& nodes, std::vector<std::string> names = {}, Device* device = &CpuDevice(),
+      std::shared_ptr<MemoryBudget> budget = nullptr);
 
   const TreeLayout& layout() const { return layout_; }
   // Null if no level is sparse.

@@ -32,6 +32,7 @@ struct kiln_tree {
   };
 
   kiln::Device* const device = kiln::dsl::CurrentDevice();
+  const std::shared_ptr<kiln::MemoryBudget> budget = kiln::dsl::CurrentBudget();
   kiln::TreeBuilder nodes;
   std::map<int, Placed> fields;  // by their first places
   absl::Status failure;          // the first

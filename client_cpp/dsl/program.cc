@@ -21,6 +21,7 @@ struct kiln_program {
   bool uses_gradients = false;  // a field that the kernel names has one
   absl::Status gradient;        // why the kernel has none
   kiln::Device* device = nullptr;
+  int max_threads = 0;  // of launches; 0: one per CPU
   std::unique_ptr<kiln::Launcher> launcher;
   // The launcher uses their memory.
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
@@ -80,15 +81,11 @@ absl::Status BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> pa
   return absl::OkStatus();
 }
 
-CompileSettings SettingsFor(const std::string& name, const kiln_trace& trace, bool debug) {
+CompileSettings SettingsFor(const std::string& name, const kiln_trace& trace,
+                            const Compiling& compiling) {
   CompileSettings settings;
   settings.name = name;
-  settings.code.set_debug(debug);
-  settings.code.set_check_bounds(debug);
-  settings.code.set_fast_math(true);
-  settings.code.set_opt_level(3);
-  settings.code.set_default_int(proto::I32);
-  settings.code.set_default_float(proto::F32);
+  settings.code = compiling.code;
   if (trace.device != &CpuDevice()) settings.target = trace.device->target();
   return settings;
 }
@@ -130,7 +127,8 @@ absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* p
   RETURN_IF_ERROR(trace->failure);
   ASSIGN_OR_RETURN(const Compiling compiling, CurrentCompiling());
   program->device = trace->device;
-  CompileSettings settings = SettingsFor(name, *trace, compiling.debug);
+  program->max_threads = compiling.max_threads;
+  CompileSettings settings = SettingsFor(name, *trace, compiling);
   ASSIGN_OR_RETURN(FinishedUnit unit, FinishUnit(&trace->builder, settings));
   const std::vector<ReachedTree> trees = unit.trees;
   auto gradients = GradientsOf(*trace);
@@ -142,6 +140,9 @@ absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* p
                    MakeWithGradient(*compiling.session, name, std::move(unit), settings, program));
   if (made.instance == nullptr) return ErrorsOf(name, made);
   program->instance = made.instance;
+  if (trace->device != &CpuDevice() && made.instance->kernel()->device() != trace->device) {
+    return absl::FailedPreconditionError("another device was chosen while the kernel was traced");
+  }
   program->launcher = std::make_unique<Launcher>(made.instance);
   for (const auto& [field, param] : trace->fields) program->launcher->Bind(param, *field);
   program->fields = trace->fields;
@@ -189,7 +190,9 @@ absl::Status HandOver(const kiln_program& program) {
 enum class Of { kKernel, kGradient };
 
 absl::Status Start(Of what, kiln_program* program) {
-  return what == Of::kKernel ? program->launcher->Run() : program->launcher->RunGradient();
+  kiln::Launcher& launcher = *program->launcher;
+  return what == Of::kKernel ? launcher.Run(program->max_threads)
+                             : launcher.RunGradient(program->max_threads);
 }
 
 // Arrays of the host are copied to the device for the time of the launch. What a launch that fails

@@ -1,5 +1,6 @@
 #include "client_cpp/dsl/service.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "common/base/first_use.h"
 #include "common/base/status_macros.h"
 #include "runtime/cpu_device.h"
+#include "runtime/random.h"
+#include "runtime/thread_tape.h"
 
 namespace kiln::dsl {
 namespace {
@@ -22,10 +25,23 @@ std::string& LastError() {
   return text;
 }
 
+proto::CodeOptions CodeFor(const kiln_compile_options& given) {
+  proto::CodeOptions code;
+  code.set_debug(given.debug != 0);
+  code.set_check_bounds(given.debug != 0 || given.check_out_of_bound != 0);
+  code.set_fast_math(given.exact_floats == 0);
+  code.set_deterministic(given.deterministic != 0);
+  code.set_opt_level(3);
+  code.set_default_int(proto::I32);
+  code.set_default_float(proto::F32);
+  return code;
+}
+
 struct Shared {
   Mutex mutex;
-  Compiling compiling;  // its session: made when the first kernel is compiled
+  Compiling compiling = {nullptr, CodeFor({}), 0};  // the first kernel makes the session
   Device* device = &CpuDevice();
+  std::shared_ptr<MemoryBudget> budget;
   std::mutex turns;  // TakeTurn
 };
 
@@ -34,12 +50,31 @@ Shared& OfProcess() {
   return shared.Get();
 }
 
-absl::StatusOr<Device*> DeviceNamed(const char* arch) {
+absl::StatusOr<Device*> DeviceNamed(const char* arch, int32_t cuda_device) {
   const absl::string_view name = absl::NullSafeStringView(arch);
   if (name.empty() || name == "cpu") return &CpuDevice();
-  if (name == "cuda") return DeviceFor(Target::Device::kCuda);
+  if (name == "cuda") return UseCudaDevice(cuda_device);
   return absl::InvalidArgumentError(
       absl::StrCat("no arch '", name, "': expected \"cpu\" or \"cuda\""));
+}
+
+// Bytes have 63 bits. NaN is no number of them either.
+absl::Status CheckGigabytes(absl::string_view name, double value) {
+  if (value >= 0 && value < std::exp2(33)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, "=", value, ": expected a number of gigabytes, or 0"));
+}
+
+uint64_t BytesOf(double gigabytes) { return static_cast<uint64_t>(gigabytes * std::exp2(30)); }
+
+absl::Status CheckNumbers(const kiln_compile_options& given) {
+  if (given.cpu_max_num_threads < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cpu_max_num_threads=", given.cpu_max_num_threads,
+                     ": expected a number of threads, or 0 for one per CPU"));
+  }
+  RETURN_IF_ERROR(CheckGigabytes("snode_memory_GB", given.snode_memory_GB));
+  return CheckGigabytes("ad_tape_GB", given.ad_tape_GB);
 }
 
 absl::Status Use(const kiln_compile_options& given) {
@@ -51,12 +86,17 @@ absl::Status Use(const kiln_compile_options& given) {
   take(given.server, &options.server);
   take(given.programs, &options.bin_dir);
   options.strict = given.strict != 0;
-  ASSIGN_OR_RETURN(Device* const device, DeviceNamed(given.arch));
+  RETURN_IF_ERROR(CheckNumbers(given));
   ASSIGN_OR_RETURN(std::shared_ptr<Session> made, Session::Create(options));
+  ASSIGN_OR_RETURN(Device* const device, DeviceNamed(given.arch, given.cuda_device));
   Shared& shared = OfProcess();
   MutexLock lock(&shared.mutex);
-  shared.compiling = {std::move(made), given.debug != 0};
+  shared.compiling = {std::move(made), CodeFor(given), given.cpu_max_num_threads};
   shared.device = device;
+  const uint64_t limit = BytesOf(given.snode_memory_GB);
+  shared.budget = limit == 0 ? nullptr : std::make_shared<MemoryBudget>(limit);
+  ThreadTape::SetLimit(BytesOf(given.ad_tape_GB));
+  SetRandomSeed(static_cast<uint64_t>(given.random_seed));
   return absl::OkStatus();
 }
 
@@ -86,8 +126,14 @@ Device* CurrentDevice() {
   return shared.device;
 }
 
-const char* NameOf(const Device& device) {
-  return &device == &CpuDevice() ? "the CPU" : "a CUDA device";
+std::shared_ptr<MemoryBudget> CurrentBudget() {
+  Shared& shared = OfProcess();
+  MutexLock lock(&shared.mutex);
+  return shared.budget;
+}
+
+std::string NameOf(const Device& device) {
+  return &device == &CpuDevice() ? "the CPU" : absl::StrCat("CUDA device ", device.number());
 }
 
 absl::StatusOr<std::unique_lock<std::mutex>> TakeTurn(const Device& device) {

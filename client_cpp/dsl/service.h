@@ -4,12 +4,15 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client_cpp/session.h"
 #include "kiln/compile.h"
+#include "kiln/proto/options.pb.h"
 #include "runtime/device.h"
+#include "runtime/memory_budget.h"
 
 namespace kiln::dsl {
 
@@ -22,15 +25,18 @@ kiln_status Null(const char* function, const char* argument);
 
 struct Compiling {
   std::shared_ptr<Session> session;
-  bool debug = false;
+  proto::CodeOptions code;
+  int max_threads = 0;  // of launches
 };
 // Of kernels that are compiled now; makes the session with the first.
 absl::StatusOr<Compiling> CurrentCompiling();
 
 // Where fields are made, and for which kernels are traced, from now on.
 Device* CurrentDevice();
-// "a CUDA device", for messages.
-const char* NameOf(const Device& device);
+// The limit of trees that are made from now on; null: none.
+std::shared_ptr<MemoryBudget> CurrentBudget();
+// "CUDA device 0", for messages.
+std::string NameOf(const Device& device);
 
 // While it exists, no other thread launches on the device or uses its data: what the host has
 // written must not be handed over half. Costs nothing on the CPU, whose memory is the host's.

@@ -273,7 +273,8 @@ absl::Status kiln_tree::Make() {
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(nodes.size()));
   for (int i = 0; i < nodes.size(); ++i) names.push_back(NameOf(*this, static_cast<uint32_t>(i)));
-  ASSIGN_OR_RETURN(auto tree, kiln::FieldTree::Create(nodes.tree(), std::move(names), device));
+  ASSIGN_OR_RETURN(auto tree,
+                   kiln::FieldTree::Create(nodes.tree(), std::move(names), device, budget));
   for (auto& [_, placed] : fields) {
     ASSIGN_OR_RETURN(placed.field, tree->Field(placed.places, placed.element, 0));
   }

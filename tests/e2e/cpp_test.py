@@ -106,6 +106,12 @@ def test_kernels_written_in_cpp_on_cuda(kiln, server):
     assert "[  PASSED  ]" in output(kiln, DSL, KILN_SERVER=server, **ON_CUDA)
 
 
+def test_kernels_in_cpp_for_the_second_device(kiln):
+    alone = ["--gtest_also_run_disabled_tests", "--gtest_filter=*SecondDevice"]
+    two = {**ON_CUDA, "KILN_FAKE_CUDA": "devices=2"}
+    assert "[  PASSED  ] 1 test" in output(kiln, DSL, *alone, **two)
+
+
 def test_a_launch_in_cpp_that_fails_on_the_device(kiln):
     alone = ["--gtest_also_run_disabled_tests", "--gtest_filter=*IllegalAddress"]
     assert "[  PASSED  ] 1 test" in output(kiln, DSL, *alone, **ON_CUDA)

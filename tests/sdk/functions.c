@@ -2,11 +2,15 @@
  * with those of the headers: one that has changed is an error. Lines are only ever added. */
 #ifdef KILN_COMPILE
 #include <kiln/compile.h>
-_Static_assert(sizeof(kiln_compile_options) == 48, "a new member goes to the end");
+_Static_assert(sizeof(kiln_compile_options) == 96, "a new member goes to the end");
 _Static_assert(offsetof(kiln_compile_options, home) == 8, "members stay");
 _Static_assert(offsetof(kiln_compile_options, programs) == 24, "members stay");
 _Static_assert(offsetof(kiln_compile_options, debug) == 32, "members stay");
 _Static_assert(offsetof(kiln_compile_options, arch) == 40, "members stay");
+_Static_assert(offsetof(kiln_compile_options, cuda_device) == 48, "members stay");
+_Static_assert(offsetof(kiln_compile_options, deterministic) == 64, "members stay");
+_Static_assert(offsetof(kiln_compile_options, random_seed) == 72, "members stay");
+_Static_assert(offsetof(kiln_compile_options, ad_tape_GB) == 88, "members stay");
 _Static_assert(sizeof(kiln_value_type) == 12, "passed by value");
 _Static_assert(sizeof(kiln_node) == 4 && sizeof(kiln_input) == 4, "passed by value");
 const char* kiln_compile_error(void);

@@ -56,13 +56,23 @@ typedef struct kiln_compile_options {
   /* 1: launches check asserts, indices and division by zero, and fail with the program's line. */
   uint32_t debug;
   /* Where fields and trees that are made from now on are, and for which kernels are traced: "cpu",
-   * also for NULL, or "cuda", the machine's first NVIDIA GPU. CUDA_VISIBLE_DEVICES orders them. */
+   * also for NULL, or "cuda", an NVIDIA GPU. CUDA_VISIBLE_DEVICES orders them. */
   const char* arch;
+  /* The following are options of ti.init; docs/cpp.md lists them. */
+  int32_t cuda_device;         /* the number of the CUDA device */
+  int32_t cpu_max_num_threads; /* of a launch; 0: one per CPU */
+  uint32_t exact_floats; /* 1: each operation of floats is as IEEE 754 says, and none faster */
+  uint32_t check_out_of_bound; /* 1: launches check indices, and nothing else */
+  uint32_t deterministic;      /* 1: CUDA devices, too, sum floats to the same bits each time */
+  int64_t random_seed;
+  double snode_memory_GB; /* of all sparse trees together, on a CUDA device of each; 0: no limit */
+  double ad_tape_GB;      /* of what gradients of loops store, for each thread; 0: a default */
 } kiln_compile_options;
 
-/* Has kernels that are compiled from now on use these options. Without a call, kernels use the
- * defaults. KILN_INVALID_ARGUMENT for an option that makes no sense, KILN_FAILED_PRECONDITION with
- * the reason if the machine has no CUDA device. */
+/* Has kernels that are compiled, and trees that are made, from now on use these options, and
+ * restarts all random numbers. Without a call, they use the defaults. KILN_INVALID_ARGUMENT for an
+ * option that makes no sense, KILN_FAILED_PRECONDITION with the reason if the machine has no such
+ * CUDA device; what was in use then stays. */
 KILN_EXPORT kiln_status kiln_compile_use(const kiln_compile_options* options);
 
 /* Returns when the device in use has done what it was given. Launches on a CUDA device return

@@ -14,12 +14,21 @@
 
 namespace kiln::dsl {
 
-// How kernels are compiled from now on: see kiln_compile_options.
+// How kernels are compiled and run from now on: see kiln_compile_options.
 struct Service {
   std::string home, server, programs;  // "": what the environment says
   bool strict = false;
   bool debug = false;
   std::string arch;  // "cuda": fields and kernels that are made from now on are on a CUDA device
+  // Options of ti.init.
+  int cuda_device = 0;
+  int cpu_max_num_threads = 0;
+  bool fast_math = true;
+  bool check_out_of_bound = false;
+  bool deterministic = false;
+  std::int64_t random_seed = 0;
+  double snode_memory_GB = 0;
+  double ad_tape_GB = 0;
 };
 inline void Use(const Service& service) {
   const auto text = [](const std::string& of) { return of.empty() ? nullptr : of.c_str(); };
@@ -31,6 +40,14 @@ inline void Use(const Service& service) {
   options.server = text(service.server);
   options.programs = text(service.programs);
   options.arch = text(service.arch);
+  options.cuda_device = service.cuda_device;
+  options.cpu_max_num_threads = service.cpu_max_num_threads;
+  options.exact_floats = service.fast_math ? 0 : 1;
+  options.check_out_of_bound = service.check_out_of_bound ? 1 : 0;
+  options.deterministic = service.deterministic ? 1 : 0;
+  options.random_seed = service.random_seed;
+  options.snode_memory_GB = service.snode_memory_GB;
+  options.ad_tape_GB = service.ad_tape_GB;
   Check(kiln_compile_use(&options));
 }
 
