@@ -138,8 +138,8 @@ PACKAGE = ROOT / "client_py" / "kiln"
 # modules that would delay the first launch.
 LATE_FROM_OUTSIDE = frozenset(
     "IPython PIL _ast ast atexit builtins ctypes difflib importlib inspect io itertools json "
-    "linecache matplotlib numbers numpy operator os paddle re shutil string struct sys tempfile "
-    "time tokenize torch types warnings weakref zipfile".split()
+    "linecache matplotlib numbers numpy operator os paddle re resource shutil string struct sys "
+    "tempfile time tokenize torch types warnings weakref zipfile".split()
 )
 # Importer -> modules of the package that it imports inside functions. A module of `commands` is one
 # command, and may import anything when it runs.

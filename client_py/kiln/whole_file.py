@@ -3,8 +3,7 @@ mapped keeps it. Where that is not possible, they are written in place."""
 
 import errno
 import os
-import resource
-import shutil
+import stat
 
 # Of folders that take no new file, and of files that are mounted by themselves.
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
@@ -27,7 +26,7 @@ def _replace(path, data):
     try:
         _write(aside, data)
         if os.path.exists(path):
-            shutil.copymode(path, aside)
+            os.chmod(aside, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(aside, path)
     except OSError as error:
         if os.path.exists(aside):
@@ -45,5 +44,7 @@ def _write(path, data):
 def _limit(error):
     if error.errno != errno.EFBIG:
         return ""
+    import resource
+
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     return f" (this process may write files of at most {most} bytes, see ulimit -f)"

@@ -15,6 +15,8 @@ that nothing uses, and a row that no case shows. Texts of the native parts are i
 common/language/diagnostics.h, under the same rules.
 """
 
+import sys
+
 from ..forks import held_off
 
 AREAS = (
@@ -41,26 +43,25 @@ def rows():
     """{id: (class, template)} of all areas; read when the first error needs it."""
     if not _rows:
         with held_off:
-            from importlib import import_module
-
+            # As importlib.import_module, without the milliseconds of importing importlib.
             for area in AREAS:
-                _rows.update(import_module(f"{__name__}.{area}").ROWS)
+                name = f"{__name__}.{area}"
+                __import__(name)
+                _rows.update(sys.modules[name].ROWS)
     return _rows
 
 
 class _Say:
-    """`say.ID(field=…)` makes the exception, or the text, of the row with that id."""
+    """`say.ID(field=…)` makes the exception, or the text, of the row with that id. `say.ID` alone
+    is for calls that may turn out to be mistakes: it reads no rows."""
 
     def __getattr__(self, id):
-        row = rows().get(id)
-        if row is None:
-            raise AttributeError(f"no diagnostic '{id}'")
-        kind, template = row
-        return lambda **fields: _made(kind, template.format(**fields))
+        return lambda **fields: _made(id, fields)
 
 
-def _made(kind, text):
-    made = kind(text)
+def _made(id, fields):
+    kind, template = rows()[id]
+    made = kind(template.format(**fields))
     if kind is not str:
         made.from_kiln = True
     return made
