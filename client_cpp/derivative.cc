@@ -9,6 +9,9 @@
 namespace kiln {
 namespace {
 
+// The alias set of arrays that may overlap (CompileSettings::aliases makes others).
+constexpr uint32_t kOfArrays = 1;
+
 absl::Status Refuse(ParamId param, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat("no derivative by parameter ", param.number(), ": ", why));
@@ -29,7 +32,11 @@ absl::Status CheckParam(const proto::CompileUnit& unit, ParamId param) {
   if (storage->has_word() || !IsFloat(storage->element().scalar())) {
     return Refuse(param, "its elements are no floats");
   }
-  if (storage->alias_set() != 0) return Refuse(param, "its memory may overlap another one's");
+  // That of all arrays is no promise of overlap: a launch of the derivative checks that there is
+  // none.
+  if (storage->alias_set() != 0 && !(storage->has_ndarray() && storage->alias_set() == kOfArrays)) {
+    return Refuse(param, "its memory may overlap another one's");
+  }
   if (storage->grad() != 0 || storage->dual() != 0) return Refuse(param, "it has a companion");
   return absl::OkStatus();
 }

@@ -70,7 +70,7 @@ TEST(DerivativeTest, NamesTheParameterThatHasNoDerivative) {
   Scaling scaling;
   const ParamId ints = scaling.builder.AddStorageParam(ArrayStorage(proto::I32, 1));
   proto::Storage overlapping = ArrayStorage(proto::F32, 1);
-  overlapping.set_alias_set(1);
+  overlapping.set_alias_set(2);
   const ParamId aliased = scaling.builder.AddStorageParam(overlapping);
   proto::CompileUnit unit = scaling.Unit();
   EXPECT_EQ(refused(unit, {scaling.a}),

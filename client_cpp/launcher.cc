@@ -29,6 +29,11 @@ const char* NameOf(ArgumentSlot::Kind kind) {
   return "unknown";
 }
 
+MemoryRange RangeOf(const DenseField& field) {
+  Buffer* const buffer = &field.buffer();
+  return {field.data(), field.bytes(), buffer->is_mirrored() ? buffer : nullptr};
+}
+
 }  // namespace
 
 Launcher::Launcher(std::shared_ptr<const LoadedKernel> kernel)
@@ -134,11 +139,10 @@ void Launcher::PutField(ParamId param, const DenseField& field) {
     Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases()[i]);
   }
   Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent());
-  Buffer* const buffer = &field.buffer();
-  NoteMemory(param, {field.data(), field.bytes(), buffer->is_mirrored() ? buffer : nullptr});
+  NoteMemory(param, RangeOf(field));
 }
 
-void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
+void Launcher::PutExtents(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
   Put(Find(param, ArgumentSlot::Kind::kBase, 0), reinterpret_cast<uint64_t>(data));
   for (uint32_t i = 0; i < shape.size(); ++i) {
     if (shape[i] > std::numeric_limits<int32_t>::max()) {
@@ -148,11 +152,21 @@ void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64
     }
     Put(Find(param, ArgumentSlot::Kind::kExtent, i), shape[i]);
   }
+}
+
+void Launcher::PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape) {
+  PutExtents(param, data, shape);
   const IdVector<ParamId, uint64_t>& element_bytes = derivative().element_bytes;
   if (!element_bytes.Has(param)) return;
   uint64_t bytes = element_bytes[param];
   for (const uint64_t extent : shape) bytes *= extent;
-  NoteMemory(param, {static_cast<uint8_t*>(const_cast<void*>(data)), bytes});
+  NoteMemory(param,
+             {static_cast<uint8_t*>(const_cast<void*>(data)), bytes, nullptr, kernel_->device()});
+}
+
+void Launcher::PutAsArray(ParamId param, const DenseField& field) {
+  PutExtents(param, reinterpret_cast<const void*>(field.bases()[0]), field.shape());
+  NoteMemory(param, RangeOf(field));
 }
 
 absl::optional<ParamId> Launcher::TakeCompanion(ParamId param, bool exists) {
@@ -195,6 +209,15 @@ Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint6
     PutArray(*taken, companion, shape);
   }
   return ForDerivatives([&](Launcher& of) { of.Bind(param, data, shape, companions); });
+}
+
+Launcher& Launcher::BindAsArray(ParamId param, const DenseField& field) {
+  PutAsArray(param, field);
+  const auto& companion = is_forward() ? field.dual() : field.grad();
+  if (const auto taken = TakeCompanion(param, companion != nullptr)) {
+    PutAsArray(*taken, *companion);
+  }
+  return ForDerivatives([&](Launcher& of) { of.BindAsArray(param, field); });
 }
 
 Launcher& Launcher::BindTree(uint32_t tree, uint8_t* root, KilnNode* const* nodes) {

@@ -84,6 +84,8 @@ class Launcher {
   // ArrayStorage.
   Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
                  ArrayCompanions companions = {});
+  // A field as an array, with its companions. The field must outlive the runs.
+  Launcher& BindAsArray(ParamId param, const DenseField& field);
 
   // Tree `tree` of the unit (KernelBuilder::Finish returns which): the address of its root cell,
   // and its nodes in the order of common/unit/argument_layout.h. Both must outlive the runs.
@@ -143,6 +145,8 @@ class Launcher {
   void Unset(ParamId param);
   void PutField(ParamId param, const DenseField& field);
   void PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape);
+  void PutAsArray(ParamId param, const DenseField& field);
+  void PutExtents(ParamId param, const void* data, absl::Span<const uint64_t> shape);
   // Of a derivative: notes what the parameter is bound to.
   void NoteMemory(ParamId param, MemoryRange range);
   // `param` is bound to memory that has a gradient (in forward mode a dual), or has none. Returns

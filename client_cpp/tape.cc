@@ -101,7 +101,8 @@ absl::Status Tape::ClearGradients() {
     constexpr uint8_t kZero = 0;
     Buffer* const mirrored = range.mirrored;
     if (mirrored == nullptr) {
-      CpuDevice().Fill(range.begin, &kZero, sizeof kZero, range.bytes);
+      Device& device = range.device == nullptr ? CpuDevice() : *range.device;
+      device.Fill(range.begin, &kZero, sizeof kZero, range.bytes);
     } else {
       // What the host has written comes before.
       RETURN_IF_ERROR(ToStatus(mirrored->HandOver()));

@@ -32,14 +32,16 @@
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
+#include "runtime/device.h"
 #include "runtime/storage.h"
 
 namespace kiln {
 
 struct MemoryRange {
-  uint8_t* begin;  // for the host
+  uint8_t* begin;  // for the host, if it has a mirror or there is no device
   uint64_t bytes;
   Buffer* mirrored = nullptr;  // on a device with memory of its own
+  Device* device = nullptr;    // the same without a mirror
 };
 
 class Tape {

@@ -1,44 +1,16 @@
 // Programs of compile.h: kernels with arguments, over Session and Launcher.
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
+#include "client_cpp/dsl/program.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "client_cpp/dsl/handles.h"
 #include "client_cpp/dsl/service.h"
-#include "client_cpp/instance.h"
-#include "client_cpp/launcher.h"
+#include "client_cpp/launch.h"
 #include "client_cpp/runtime_status.h"
 #include "client_cpp/tape.h"
 #include "common/base/status_macros.h"
+#include "common/language/type.h"
 #include "runtime/cpu_device.h"
-#include "runtime/host_arrays.h"
-
-struct kiln_program {
-  std::shared_ptr<const kiln::Instance> instance;
-  bool uses_gradients = false;  // a field that the kernel names has one
-  absl::Status gradient;        // why the kernel has none
-  kiln::Device* device = nullptr;
-  int max_threads = 0;  // of launches; 0: one per CPU
-  std::unique_ptr<kiln::Launcher> launcher;
-  // The launcher uses their memory.
-  std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
-  // The argument of the next runs.
-  struct Array {
-    kiln::proto::Type element;
-    uint8_t* begin = nullptr;
-    uint64_t bytes = 0;
-    std::vector<uint64_t> shape;
-    bool is_on_device = false;                // no copy of the host's has to go there
-    std::shared_ptr<kiln::DenseField> field;  // whose memory it is; null: the caller's
-  };
-  std::map<kiln::ParamId, Array> arrays;
-  std::vector<std::shared_ptr<kiln::FieldTree>> trees;
-  std::vector<std::vector<KilnNode*>> nodes;             // by tree of the launches
-  std::vector<std::unique_ptr<kiln::Buffer>> on_device;  // copies of `nodes` there
-};
 
 namespace kiln::dsl {
 namespace {
@@ -64,10 +36,10 @@ absl::StatusOr<KilnNode* const*> TableOf(const std::vector<KilnNode*>& nodes,
   return reinterpret_cast<KilnNode* const*>(program->on_device.back()->data());
 }
 
-absl::Status BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
+absl::Status TakeTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
                        kiln_program* program) {
   for (const kiln_trace::TreeInput& input : trace.tree_inputs) {
-    program->launcher->Bind(input.param, input.field);
+    program->tree_fields.emplace_back(input.field, input.param);
   }
   program->trees = trace.trees;
   for (const ReachedTree& part : parts) {
@@ -76,7 +48,7 @@ absl::Status BindTrees(const kiln_trace& trace, absl::Span<const ReachedTree> pa
   for (uint32_t i = 0; i < parts.size(); ++i) {
     uint8_t* const root = trace.trees[parts[i].tree]->root() + parts[i].root_offset;
     ASSIGN_OR_RETURN(KilnNode* const* const table, TableOf(program->nodes[i], program));
-    program->launcher->BindTree(i, root, table);
+    program->roots.push_back({root, table});
   }
   return absl::OkStatus();
 }
@@ -87,172 +59,105 @@ CompileSettings SettingsFor(const std::string& name, const kiln_trace& trace,
   settings.name = name;
   settings.code = compiling.code;
   if (trace.device != &CpuDevice()) settings.target = trace.device->target();
+  for (const auto& [field, param] : trace.fields) {
+    if (field->grad() != nullptr) settings.gradients.push_back(param);
+  }
   return settings;
 }
 
-// The parameters by which the kernel is differentiated.
-absl::StatusOr<std::vector<ParamId>> GradientsOf(const kiln_trace& trace) {
-  std::vector<ParamId> gradients;
-  for (const auto& [field, param] : trace.fields) {
-    if (field->grad() == nullptr) continue;
-    gradients.push_back(param);
-    // Such as a step of an optimiser. Most such kernels are never differentiated.
-    const bool uses_it = absl::c_any_of(
-        trace.fields, [&](const auto& other) { return other.first == field->grad(); });
-    if (uses_it) {
-      return absl::FailedPreconditionError("the kernel uses a field and that field's gradient");
-    }
+// Such as a step of an optimiser. Most such kernels are never differentiated.
+bool UsesFieldAndGradient(const kiln_trace& trace) {
+  return absl::c_any_of(trace.fields, [&](const auto& one) {
+    return absl::c_any_of(trace.fields, [&](const auto& other) {
+      return other.first == one.first->grad() && other.first != nullptr;
+    });
+  });
+}
+
+absl::Status WhyNoGradient(const kiln_trace& trace) {
+  if (UsesFieldAndGradient(trace)) {
+    return absl::FailedPreconditionError("the kernel uses a field and that field's gradient");
   }
-  if (gradients.empty()) {
-    return absl::FailedPreconditionError("the kernel uses no field with a gradient");
-  }
-  if (trace.trees.empty()) return gradients;
+  if (trace.trees.empty()) return absl::OkStatus();
   return absl::UnimplementedError("the kernel uses a field of a tree; those have no gradients");
 }
 
-// With the gradient, unless there is none. A kernel that has no gradient may still be run.
-absl::StatusOr<InstanceOutcome> MakeWithGradient(Session& session, const std::string& name,
-                                                 FinishedUnit unit, CompileSettings settings,
-                                                 kiln_program* program) {
-  if (program->gradient.ok()) {
-    absl::StatusOr<InstanceOutcome> made = MakeInstance(session, unit, settings);
-    if (made.ok() && made->instance != nullptr) return made;
-    program->gradient = made.ok() ? ErrorsOf(name, *made) : made.status();
-    settings.gradients.clear();
+void Set(ParamId param, uint32_t element, kiln_program::Number number, Launcher* launcher) {
+  std::visit([&](auto value) { launcher->Set(param, value, element); }, number);
+}
+
+// Gives a version its arguments.
+void BindAll(kiln_program* program) {
+  Launcher& launcher = *program->current->launcher;
+  for (const auto& [field, param] : program->fields) launcher.Bind(param, *field);
+  for (const auto& [field, param] : program->tree_fields) launcher.Bind(param, field);
+  for (uint32_t i = 0; i < program->roots.size(); ++i) {
+    launcher.BindTree(i, program->roots[i].cell, program->roots[i].nodes);
   }
-  return MakeInstance(session, std::move(unit), settings);
+  for (const auto& [at, number] : program->values) Set(at.first, at.second, number, &launcher);
+  for (const auto& [param, array] : program->arrays) {
+    if (array.is_set) BindArray(param, array, program);
+  }
+}
+
+// Compiles the kernel with its gradient, unless it has none: such a kernel may still be run.
+absl::StatusOr<kiln_program::Version> MakeVersion(const std::vector<ParamId>& arrays,
+                                                  const kiln_program& program) {
+  kiln_program::Version version;
+  CompileSettings settings = program.settings;
+  settings.gradients.insert(settings.gradients.end(), arrays.begin(), arrays.end());
+  version.gradient = program.no_gradient;
+  if (settings.gradients.empty()) {
+    version.gradient = absl::FailedPreconditionError(
+        "no field that the kernel uses, and no array that it is given, has a gradient");
+  }
+  if (version.gradient.ok()) {
+    auto made = MakeInstance(*program.session, program.unit, settings);
+    if (made.ok() && made->instance != nullptr) version.instance = made->instance;
+    version.gradient = made.ok() ? absl::OkStatus() : made.status();
+    if (made.ok() && made->instance == nullptr) version.gradient = ErrorsOf(program.name, *made);
+  }
+  if (version.instance == nullptr) {
+    settings.gradients.clear();
+    ASSIGN_OR_RETURN(const InstanceOutcome made,
+                     MakeInstance(*program.session, program.unit, settings));
+    if (made.instance == nullptr) return ErrorsOf(program.name, made);
+    version.instance = made.instance;
+  }
+  version.launcher = std::make_unique<Launcher>(version.instance);
+  return version;
+}
+
+bool HasArraysOfFloats(const kiln_trace& trace) {
+  return absl::c_any_of(trace.arrays,
+                        [](const auto& array) { return IsFloat(array.second.scalar()); });
 }
 
 absl::Status Compile(const std::string& name, kiln_trace* trace, kiln_program* program) {
   RETURN_IF_ERROR(trace->failure);
   ASSIGN_OR_RETURN(const Compiling compiling, CurrentCompiling());
+  program->name = name;
+  program->session = compiling.session;
   program->device = trace->device;
   program->max_threads = compiling.max_threads;
-  CompileSettings settings = SettingsFor(name, *trace, compiling);
-  ASSIGN_OR_RETURN(FinishedUnit unit, FinishUnit(&trace->builder, settings));
-  const std::vector<ReachedTree> trees = unit.trees;
-  auto gradients = GradientsOf(*trace);
-  program->gradient = gradients.status();
-  if (gradients.ok()) settings.gradients = *std::move(gradients);
-  program->uses_gradients = absl::c_any_of(
-      trace->fields, [](const auto& field) { return field.first->grad() != nullptr; });
-  ASSIGN_OR_RETURN(const InstanceOutcome made,
-                   MakeWithGradient(*compiling.session, name, std::move(unit), settings, program));
-  if (made.instance == nullptr) return ErrorsOf(name, made);
-  program->instance = made.instance;
-  if (trace->device != &CpuDevice() && made.instance->kernel()->device() != trace->device) {
-    return absl::FailedPreconditionError("another device was chosen while the kernel was traced");
-  }
-  program->launcher = std::make_unique<Launcher>(made.instance);
-  for (const auto& [field, param] : trace->fields) program->launcher->Bind(param, *field);
+  program->settings = SettingsFor(name, *trace, compiling);
+  program->uses_gradients = !program->settings.gradients.empty();
+  program->no_gradient = WhyNoGradient(*trace);
+  ASSIGN_OR_RETURN(program->unit, FinishUnit(&trace->builder, program->settings));
   program->fields = trace->fields;
   for (const auto& [param, element] : trace->arrays) program->arrays[param].element = element;
-  return BindTrees(*trace, trees, program);
-}
-
-bool Collide(const uint8_t* a, uint64_t a_bytes, const uint8_t* b, uint64_t b_bytes) {
-  return a < b + b_bytes && b < a + a_bytes;
-}
-
-// The compiler takes a write to an array for no write to a field: where memory is shared, results
-// would be wrong without a word.
-absl::Status CheckApart(const kiln_program& program) {
-  const std::vector<bool>& writes = program.instance->writes();
-  for (const auto& [param, array] : program.arrays) {
-    for (const auto& [field, of] : program.fields) {
-      if (!writes[param.number()] && !writes[of.number()]) continue;
-      const uint8_t* const begin = field->buffer().data();
-      if (!Collide(array.begin, array.bytes, begin, field->bytes())) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("the array for parameter ", param.number(),
-                       " shares memory with a field that the kernel uses; pass a copy"));
-    }
+  RETURN_IF_ERROR(UseVersion({}, program));
+  const Device* const of_code = program->current->instance->kernel()->device();
+  if (of_code != nullptr && of_code != trace->device) {
+    return absl::FailedPreconditionError("another device was chosen while the kernel was traced");
   }
+  RETURN_IF_ERROR(TakeTrees(*trace, program->unit.trees, program));
+  BindAll(program);
+  if (!HasArraysOfFloats(*trace)) program->unit = {};  // there are no other versions
   return absl::OkStatus();
 }
 
-// Hands what the program has written to data on the device over to it.
-absl::Status HandOver(const kiln_program& program) {
-  for (const auto& [field, _] : program.fields) {
-    RETURN_IF_ERROR(ToStatus(field->buffer().HandOver()));
-    if (field->grad() == nullptr) continue;
-    RETURN_IF_ERROR(ToStatus(field->grad()->buffer().HandOver()));
-  }
-  for (const auto& [_, array] : program.arrays) {
-    if (array.field != nullptr) RETURN_IF_ERROR(ToStatus(array.field->buffer().HandOver()));
-  }
-  for (const std::shared_ptr<FieldTree>& tree : program.trees) {
-    RETURN_IF_ERROR(ToStatus(tree->mirrored()->HandOver()));
-  }
-  return absl::OkStatus();
-}
-
-enum class Of { kKernel, kGradient };
-
-absl::Status Start(Of what, kiln_program* program) {
-  kiln::Launcher& launcher = *program->launcher;
-  return what == Of::kKernel ? launcher.Run(program->max_threads)
-                             : launcher.RunGradient(program->max_threads);
-}
-
-// Arrays of the host are copied to the device for the time of the launch. What a launch that fails
-// has written stays, as on the CPU.
-absl::Status RunOnDevice(Of what, kiln_program* program) {
-  ASSIGN_OR_RETURN(const auto turn, TakeTurn(*program->device));
-  HostArrays arrays(program->device);
-  std::vector<std::pair<ParamId, uint64_t>> copies;
-  copies.reserve(program->arrays.size());  // addresses of elements are kept
-  for (const auto& [param, array] : program->arrays) {
-    if (array.is_on_device || array.bytes == 0) continue;
-    copies.emplace_back(param, 0);
-    // To a gradient, arrays are constants.
-    const bool writes = what == Of::kKernel && program->instance->writes()[param.number()];
-    arrays.Add(array.begin, array.bytes, &copies.back().second, writes);
-  }
-  if (!copies.empty() && program->uses_gradients && Tape::Active() != nullptr) {
-    return absl::FailedPreconditionError(
-        "a tape cannot record a launch on a CUDA device with an array of the host, which is gone "
-        "from there when gradients run: pass a field");
-  }
-  RETURN_IF_ERROR(ToStatus(arrays.CopyIn()));
-  for (const auto& [param, copy] : copies) {
-    program->launcher->Bind(param, reinterpret_cast<void*>(copy), program->arrays[param].shape);
-  }
-  RETURN_IF_ERROR(HandOver(*program));
-  const absl::Status ran = Start(what, program);
-  const absl::Status copied = ToStatus(arrays.CopyBack());
-  return ran.ok() ? copied : ran;
-}
-
-// Without this check, derivatives would lack a part, without a word.
-absl::Status CheckGradient(const kiln_program& program) {
-  for (const auto& [param, array] : program.arrays) {
-    if (array.field == nullptr || array.field->grad() == nullptr) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the field for parameter ", param.number(),
-                     " has a gradient, the kernel's array has none: name the field in the kernel"));
-  }
-  return program.uses_gradients ? program.gradient : absl::OkStatus();
-}
-
-// The program may drop its fields, or give other ones to the kernel, before gradients run.
-void KeepOn(kiln_tape* tape, const kiln_program& program) {
-  for (const auto& [field, _] : program.fields) tape->fields.insert(field);
-  for (const auto& [_, array] : program.arrays) {
-    if (array.field != nullptr) tape->fields.insert(array.field);
-  }
-  if (program.device != &CpuDevice()) tape->device = program.device;
-}
-
-absl::Status Run(Of what, kiln_program* program) {
-  RETURN_IF_ERROR(CheckApart(*program));
-  if (what == Of::kGradient) RETURN_IF_ERROR(program->gradient);
-  if (what == Of::kGradient || Tape::Active() != nullptr) RETURN_IF_ERROR(CheckGradient(*program));
-  if (kiln_tape* const tape = RunningTape(); tape != nullptr) KeepOn(tape, *program);
-  return program->device == &CpuDevice() ? Start(what, program) : RunOnDevice(what, program);
-}
-
-kiln_status RunAndTell(Of what, kiln_program* program) {
+kiln_status RunAndTell(RunOf what, kiln_program* program) {
   const absl::Status done = Run(what, program);
   // A body may overlook it.
   if (!done.ok() && Tape::Active() != nullptr) Tape::Active()->Fail(done);
@@ -265,18 +170,45 @@ uint64_t ElementBytes(const proto::Type& element) {
   return bytes;
 }
 
-void SetArray(kiln_program* program, ParamId param, void* data, absl::Span<const uint64_t> shape) {
-  program->launcher->Bind(param, data, shape);
+void SetValue(kiln_program* program, ParamId param, uint32_t element, kiln_program::Number number) {
+  program->values[{param, element}] = number;
+  Set(param, element, number, program->current->launcher.get());
+}
+
+bool IsOnDevice(const kiln_program& program, uint8_t* begin, uint64_t bytes) {
+  return bytes > 0 && program.device != &CpuDevice() &&
+         program.device->Borrow(begin, bytes, false).ok();
+}
+
+absl::Status SetArray(kiln_program* program, ParamId param, void* data, void* gradient,
+                      absl::Span<const uint64_t> shape) {
   const auto known = program->arrays.find(param);
-  if (known == program->arrays.end()) return;  // the run says so
+  if (known == program->arrays.end()) {
+    program->current->launcher->Bind(param, data, shape);  // the run says so
+    return absl::OkStatus();
+  }
   kiln_program::Array& given = known->second;
+  if (gradient != nullptr && !IsFloat(given.element.scalar())) {
+    return absl::InvalidArgumentError(absl::StrCat("the array for parameter ", param.number(),
+                                                   " has a gradient, and is not one of floats"));
+  }
   given.begin = static_cast<uint8_t*>(data);
+  given.gradient = static_cast<uint8_t*>(gradient);
   given.shape.assign(shape.begin(), shape.end());
   given.bytes = ElementBytes(given.element);
   for (const uint64_t extent : shape) given.bytes *= extent;
+  given.is_set = true;
   given.field = nullptr;
-  given.is_on_device = given.bytes > 0 && program->device != &CpuDevice() &&
-                       program->device->Borrow(given.begin, given.bytes, false).ok();
+  given.is_on_device = IsOnDevice(*program, given.begin, given.bytes);
+  BindArray(param, given, program);
+  if (gradient == nullptr || given.bytes == 0 ||
+      IsOnDevice(*program, given.gradient, given.bytes) == given.is_on_device) {
+    return absl::OkStatus();
+  }
+  given.is_set = false;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the array for parameter ", param.number(),
+                   " and its gradient are not both in memory of the host or of the device"));
 }
 
 absl::Status SetField(kiln_program* program, ParamId param,
@@ -297,16 +229,43 @@ absl::Status SetField(kiln_program* program, ParamId param,
     return absl::InvalidArgumentError(
         absl::StrCat("the field for parameter ", param.number(), " has elements of another type"));
   }
-  auto* const address = reinterpret_cast<uint8_t*>(field->bases()[0]);
-  program->launcher->Bind(param, address, field->shape());
-  given.begin = address;
+  given.begin = reinterpret_cast<uint8_t*>(field->bases()[0]);
+  given.gradient = nullptr;
   given.bytes = field->bytes();
+  given.is_set = true;
   given.is_on_device = true;
   given.field = field;
+  BindArray(param, given, program);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status UseVersion(const std::vector<ParamId>& arrays, kiln_program* program) {
+  const auto [at, is_new] = program->versions.try_emplace(arrays);
+  if (is_new) {
+    absl::StatusOr<kiln_program::Version> made = MakeVersion(arrays, *program);
+    if (!made.ok()) {
+      program->versions.erase(at);
+      return made.status();
+    }
+    at->second = *std::move(made);
+  }
+  if (program->current == &at->second) return absl::OkStatus();
+  program->current = &at->second;
+  BindAll(program);
+  return absl::OkStatus();
+}
+
+void BindArray(ParamId param, const kiln_program::Array& array, kiln_program* program) {
+  Launcher& launcher = *program->current->launcher;
+  if (array.field != nullptr) {
+    launcher.BindAsArray(param, *array.field);
+  } else {
+    launcher.Bind(param, array.begin, array.shape, {array.gradient, nullptr});
+  }
+}
+
 }  // namespace kiln::dsl
 
 using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): the functions of one header
@@ -324,25 +283,33 @@ kiln_status kiln_program_new(kiln_trace* trace, const char* name, kiln_program**
 void kiln_program_free(kiln_program* program) { delete program; }
 
 const char* kiln_program_tier(const kiln_program* program) {
-  return program->instance->outcome().tier.c_str();
+  return program->versions.begin()->second.instance->outcome().tier.c_str();
 }
 const char* kiln_program_key(const kiln_program* program) {
-  return program->instance->outcome().digest.c_str();
+  return program->current->instance->outcome().digest.c_str();
 }
 
 void kiln_program_set_float(kiln_program* program, kiln_input value, uint32_t element,
                             double number) {
-  program->launcher->Set(kiln::ParamId(value.number), number, element);
+  SetValue(program, kiln::ParamId(value.number), element, number);
 }
 
 void kiln_program_set_int(kiln_program* program, kiln_input value, uint32_t element,
                           int64_t number) {
-  program->launcher->Set(kiln::ParamId(value.number), number, element);
+  SetValue(program, kiln::ParamId(value.number), element, number);
 }
 
 void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                             const uint64_t* shape, size_t axes) {
-  SetArray(program, kiln::ParamId(array.number), data, {shape, axes});
+  const auto param = kiln::ParamId(array.number);
+  SetArray(program, param, data, nullptr, {shape, axes}).IgnoreError();  // only gradients fail
+}
+
+kiln_status kiln_program_set_array_with_gradient(kiln_program* program, kiln_input array,
+                                                 void* data, void* gradient, const uint64_t* shape,
+                                                 size_t axes) {
+  const auto param = kiln::ParamId(array.number);
+  return Told(SetArray(program, param, data, gradient, {shape, axes}));
 }
 
 kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
@@ -350,12 +317,13 @@ kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
   return Told(SetField(program, kiln::ParamId(array.number), field->field));
 }
 
-kiln_status kiln_program_run(kiln_program* program) { return RunAndTell(Of::kKernel, program); }
+kiln_status kiln_program_run(kiln_program* program) { return RunAndTell(RunOf::kKernel, program); }
 kiln_status kiln_program_run_gradient(kiln_program* program) {
-  return RunAndTell(Of::kGradient, program);
+  return RunAndTell(RunOf::kGradient, program);
 }
 
 uint64_t kiln_program_result(const kiln_program* program, size_t index) {
-  if (index >= program->instance->kernel()->info().results.size()) return 0;
-  return program->launcher->result<uint64_t>(static_cast<int>(index));
+  const kiln_program::Version& used = *program->current;
+  if (index >= used.instance->kernel()->info().results.size()) return 0;
+  return used.launcher->result<uint64_t>(static_cast<int>(index));
 }

@@ -35,6 +35,9 @@ kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t c
                              const void* from);
 kiln_status kiln_dense_fill(const kiln_dense* field, const void* element);
 kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
+kiln_status kiln_program_set_array_with_gradient(kiln_program* program, kiln_input array,
+                                                 void* data, void* gradient, const uint64_t* shape,
+                                                 size_t axes);
 kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
                                    const kiln_dense* field);
 kiln_trace* kiln_trace_new(void);

@@ -293,18 +293,26 @@ KILN_EXPORT void kiln_program_set_int(kiln_program* program, kiln_input value, u
                                       int64_t number);
 KILN_EXPORT void kiln_program_set_array(kiln_program* program, kiln_input array, void* data,
                                         const uint64_t* shape, size_t axes);
-/* The same with the memory of a field, which the program keeps. KILN_INVALID_ARGUMENT if the
- * field's elements or its device are not those of the kernel. */
+/* The same with a gradient: memory of the same form. KILN_INVALID_ARGUMENT for an array of other
+ * numbers than floats, and if one of the two is in memory of a device and the other one is not. */
+KILN_EXPORT kiln_status kiln_program_set_array_with_gradient(kiln_program* program,
+                                                             kiln_input array, void* data,
+                                                             void* gradient, const uint64_t* shape,
+                                                             size_t axes);
+/* The same with the memory of a field, which the program keeps, and its gradient.
+ * KILN_INVALID_ARGUMENT if the field's elements or its device are not those of the kernel. */
 KILN_EXPORT kiln_status kiln_program_set_field(kiln_program* program, kiln_input array,
                                                const kiln_dense* field);
 /* KILN_FAILED_PRECONDITION if an argument is missing, KILN_INVALID_ARGUMENT if an array shares
  * memory with a field that the kernel uses and one of the two is written, KILN_ABORTED if an assert
  * failed. */
 KILN_EXPORT kiln_status kiln_program_run(kiln_program* program);
-/* Runs the kernel's gradient: adds to the gradients of the fields that the kernel reads, and takes
- * those of what it writes. The kernel is differentiated by the fields with gradients that it names;
- * arguments are constants. Fails as kiln_program_run does, and with KILN_FAILED_PRECONDITION or
- * what the compiler said, if the kernel has no gradient. */
+/* Runs the kernel's gradient: adds to the gradients of the fields and arrays that the kernel reads,
+ * and takes those of what it writes. The kernel is differentiated by the fields with gradients that
+ * it names, and the arrays that are set with one; all else is constant. The first run with other
+ * arrays of the kernel that have gradients compiles. Fails as kiln_program_run and kiln_program_new
+ * do, with KILN_FAILED_PRECONDITION or what the compiler said if the kernel has no gradient, and
+ * with KILN_INVALID_ARGUMENT if fields, arrays or gradients share memory. */
 KILN_EXPORT kiln_status kiln_program_run_gradient(kiln_program* program);
 /* Number `index` of the last run's results, as kiln_slot_float and kiln_slot_int read it; 0 beyond
  * the last. */

@@ -97,9 +97,14 @@ constexpr bool kIsField<Field<T, N>> = true;
 // An argument for Array<T, N>: memory in C order, which the launch uses, or a field, which it uses
 // where it is. Where kernels run on a CUDA device, memory may be that device's; that of the host is
 // copied there and back.
+//
+// A gradient is memory of the same form; fields bring theirs with them:
+//   std::vector<float> x(100), x_grad(100);
+//   measure.Grad({x, x_grad});
 template <typename T, std::size_t N>
 struct Memory {
-  Memory(T* from, const std::array<std::uint64_t, N>& extents) : data(from), shape(extents) {}
+  Memory(T* from, const std::array<std::uint64_t, N>& extents, T* with_gradient = nullptr)
+      : data(from), shape(extents), gradient(with_gradient) {}
   Memory(const Field<T, N>& of);  // NOLINT: as its memory
   template <typename Vector, typename = decltype(*std::declval<Vector&>().data()),
             typename = std::enable_if_t<!detail::kIsField<std::remove_const_t<Vector>>>>
@@ -109,8 +114,19 @@ struct Memory {
     static_assert(!std::is_const_v<Given>, "a kernel may write to its arrays: none is const");
     static_assert(std::is_same_v<std::remove_const_t<Given>, T>, "elements of another type");
   }
+  template <typename Vector, typename = decltype(*std::declval<Vector&>().data())>
+  Memory(Vector& vector, Vector& with_gradient) : Memory(vector) {
+    static_assert(std::is_floating_point_v<ScalarIn<T>>, "only arrays of floats have gradients");
+    if (with_gradient.size() != vector.size()) {
+      throw Error(KILN_INVALID_ARGUMENT, "an array of " + std::to_string(vector.size()) +
+                                             " elements with a gradient of " +
+                                             std::to_string(with_gradient.size()));
+    }
+    gradient = with_gradient.data();
+  }
   T* data;
   std::array<std::uint64_t, N> shape;
+  T* gradient = nullptr;  // null: none
   const ::kiln_dense* field = nullptr;
 };
 

@@ -52,7 +52,11 @@ struct Parameter<Array<T, N>> {
                                              ": no memory for an array of " + std::to_string(size) +
                                              " elements");
     }
-    program->SetArray(param, memory.data, memory.shape.data(), N);
+    if (memory.gradient != nullptr) {
+      program->SetArrayWithGradient(param, memory.data, memory.gradient, memory.shape.data(), N);
+    } else {
+      program->SetArray(param, memory.data, memory.shape.data(), N);
+    }
   }
 };
 
@@ -112,9 +116,9 @@ class KernelOf {
     }
   }
 
-  // Runs the kernel's gradient with these arguments: adds to the gradients of the fields that the
-  // kernel reads, and takes those of what it writes. Arguments are constants. Throws Error if the
-  // kernel names no field with a gradient, and for what has no derivative.
+  // Runs the kernel's gradient with these arguments: adds to the gradients of the fields and arrays
+  // that the kernel reads, and takes those of what it writes. What has no gradient is constant.
+  // Throws Error if nothing has one, and for what has no derivative.
   void Grad(typename detail::Parameter<Params>::Argument... arguments) {
     SetAll(std::index_sequence_for<Params...>(), arguments...);
     program_.RunGradient();

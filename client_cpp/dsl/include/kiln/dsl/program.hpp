@@ -80,6 +80,10 @@ class Program {
   void SetArray(ParamId param, void* data, const std::uint64_t* shape, std::size_t axes) {
     kiln_program_set_array(program_.get(), param, data, shape, axes);
   }
+  void SetArrayWithGradient(ParamId param, void* data, void* gradient, const std::uint64_t* shape,
+                            std::size_t axes) {
+    Check(kiln_program_set_array_with_gradient(program_.get(), param, data, gradient, shape, axes));
+  }
   void SetField(ParamId param, const ::kiln_dense* field) {
     Check(kiln_program_set_field(program_.get(), param, field));
   }
