@@ -218,7 +218,7 @@ def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
         "beyond: 3 elements from number 2 of a field of 4",
         "nowhere: kiln_dense_read: to is NULL",
         "nothing: no error",
-        "no gradient: the kernel uses no field with a gradient",
+        "no gradient: no field that the kernel uses, and no array that it is given, has a gradient",
         "whole: only fields of floats have gradients and duals",
         "a loss: the loss of the tape has no gradient",
         "in the body: parameter 0 is not set",
