@@ -89,6 +89,13 @@ class Func:
             self._references = [_is_reference(p.annotation) for p in self.source.parameters]
         return index < len(self._references) and self._references[index]
 
+    def takes_reference(self, name):
+        """As by_reference, for the parameter of that name."""
+        for index, parameter in enumerate(self.source.parameters):
+            if parameter.name == name:
+                return self.by_reference(index)
+        return False
+
     def _takes_references(self):
         self.by_reference(0)
         return any(self._references)

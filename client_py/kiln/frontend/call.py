@@ -85,12 +85,14 @@ def _inline(t, node, func, leading, is_method=False):
             args.append(t.address(arg) if by_reference else t.visit(arg))
     keywords = {}
     for keyword in node.keywords:
-        # As addresses: bind decides by the parameter which of them are values.
-        value = t.address(keyword.value)
+        # Values are loaded here and now, before the next argument may change them.
         if keyword.arg is None:
-            keywords.update(value)
+            for name, value in t.address(keyword.value).items():
+                keywords[name] = value if func.takes_reference(name) else t.loaded(value)
+        elif func.takes_reference(keyword.arg):
+            keywords[keyword.arg] = t.address(keyword.value)
         else:
-            keywords[keyword.arg] = value
+            keywords[keyword.arg] = t.visit(keyword.value)
     t.at(node)
     arguments = func.bind(args, keywords)
     if func.is_real:

@@ -618,3 +618,28 @@ def assigning_to_a_parameter_of_a_func(show):
         return f(3)
 
     show(k())
+
+
+@case(differs="order of evaluation")
+def keyword_arguments_are_evaluated_in_the_order_of_the_call(show):
+    x = ti.field(ti.i32, ())
+
+    @ti.func
+    def both(a, b):
+        return a * 100 + b
+
+    @ti.func
+    def next_of(v: ti.template()):
+        v += 1
+        return v
+
+    @ti.kernel
+    def k() -> ti.types.vector(4, ti.i32):
+        y = z = 5
+        x[None] = 5
+        of_field = both(a=x[None], b=next_of(x[None]))
+        swapped = both(b=x[None], a=next_of(x[None]))
+        unpacked = both(**{"a": z, "b": next_of(z)})
+        return ti.Vector([both(a=y, b=next_of(y)), of_field, swapped, unpacked])
+
+    show(list(k()))
