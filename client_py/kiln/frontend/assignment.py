@@ -13,7 +13,7 @@ from .names import base_name
 from .pack import PackArgument
 from .shared_array import SharedTensors
 from .struct_value import StructRef, member
-from .subscript import slice_axis, slice_elements, subscript
+from .subscript import element_function, slice_axis, slice_elements, subscript
 from .tensor import component, swizzle
 from .transformer import HANDLERS, RefDict, RefList, RefTuple
 from .triplets import TripletsArgument
@@ -135,7 +135,9 @@ def _store_subscript(t, target, value, node):
         return
     # Python's own containers are read at compile time; writing to them would change the program.
     if base.__class__ in (list, dict) or (
-        not isinstance(base, _HAVE_ELEMENTS) and not isinstance(base, AnyField)
+        not isinstance(base, _HAVE_ELEMENTS)
+        and not isinstance(base, AnyField)
+        and element_function(base) is None
     ):
         _refuse(t, target)
     _assign(t, subscript(t.ctx, base, index), value, target)

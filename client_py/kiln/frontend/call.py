@@ -16,16 +16,26 @@ from .context import ArrayArgument
 from .expr import Expr, Ref
 from .expression import spread
 from .names import static_value
-from .transformer import HANDLERS, inline
+from .transformer import ADDRESS_HANDLERS, HANDLERS, inline
 
 
 def call(t, node):
+    return _call(t, node, False)
+
+
+def call_address(t, node):
+    """The result of a call; an address if a func returns a variable or an element, to which the
+    program can then write: `at(i).mass += 1`."""
+    return _call(t, node, True)
+
+
+def _call(t, node, as_address):
     func = t.address(node.func)
     kind = func.__class__
     if kind is Func:
-        return _inline(t, node, func, ())
+        return _inline(t, node, func, (), False, as_address)
     if kind is BoundFunc:
-        return _inline(t, node, func.func, (func.instance,), func.is_method)
+        return _inline(t, node, func.func, (func.instance,), func.is_method, as_address)
     if kind is ti_types.DType:
         return _cast(t, node, func)
     # By identity: functions need not be hashable, and equal ones are not the same.
@@ -72,7 +82,7 @@ def _checked(special, func, t, node):
         raise _wrong_call(func, (), error) from error
 
 
-def _inline(t, node, func, leading, is_method=False):
+def _inline(t, node, func, leading, is_method, as_address):
     """Emits the func's body in place of the call, with its parameters bound to the arguments."""
     args = list(leading)
     for arg in node.args:
@@ -97,17 +107,17 @@ def _inline(t, node, func, leading, is_method=False):
     arguments = func.bind(args, keywords)
     if func.is_real:
         return real_function.call(t.ctx, func, arguments, is_method)
-    result = inline(t.ctx, func, arguments, t.span(node), is_method)
+    result = inline(t.ctx, func, arguments, t.span(node), is_method, as_address)
     t.at(node)
     return result
 
 
-def call_function(ctx, func, arguments, is_method):
+def call_function(ctx, func, arguments, is_method, as_address=False):
     """The result of a Func that plain Python code calls while a kernel is being built."""
     if func.is_real:
         return real_function.call(ctx, func, arguments, is_method)
     span = ctx.current_span  # of the program's call that runs the Python code
-    result = inline(ctx, func, arguments, span, is_method)
+    result = inline(ctx, func, arguments, span, is_method, as_address)
     ctx.current_span = span
     ctx.builder.set_span(span)
     return result
@@ -429,3 +439,4 @@ def _ours(name):
 
 
 HANDLERS[_ast.Call] = call
+ADDRESS_HANDLERS[_ast.Call] = call_address

@@ -115,7 +115,10 @@ def return_(t, node):
     # same rule.
     if t.dynamic:
         raise say.return_inside_non_static_if_for()
-    value = None if node.value is None else t.visit(node.value)
+    as_address = t.as_address and not t.returns
+    value = None
+    if node.value is not None:
+        value = t.address(node.value) if as_address else t.visit(node.value)
     if value is None and t.is_kernel and t.returns:
         raise say.kernel_returns_nothing()
     t.at(node)
@@ -123,7 +126,7 @@ def return_(t, node):
         if t.is_kernel:
             _return_from_kernel(t, value)
         else:
-            t.result = _converted_result(t, value)
+            t.result = value if as_address else _converted_result(t, value)
     t.status = RETURNED
 
 

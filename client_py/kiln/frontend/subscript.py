@@ -4,6 +4,7 @@ names, and items of Python containers that are known at compile time."""
 from ..data.field import AnyField
 from ..data.struct_field import StructField
 from ..diagnostics import say
+from ..func import Func
 from .context import ArrayArgument
 from .expr import OPS, Convertible, Expr, Ref, is_large
 from .struct_value import StructRef, named_member
@@ -22,7 +23,18 @@ def subscript(ctx, base, index):
         return _tensor_element(ctx, base._to_kernel(ctx), index)
     if isinstance(base, (list, tuple, dict)) and _has_expr(index):
         raise say.container_needs_a_known_index(kind=type(base).__name__)
+    function = element_function(base)
+    if function is not None:
+        # What the function returns can be written to: `objects[i].mass += 1`.
+        arguments = function.bind([base, index], {})
+        return ctx.call_function(ctx, function, arguments, function.in_class, True)
     return base[index]
+
+
+def element_function(base):
+    """The @ti.func that is the `__getitem__` of an object's class; None if there is none."""
+    found = getattr(base.__class__, "__getitem__", None)
+    return found if found.__class__ is Func else None
 
 
 def _has_expr(index):

@@ -109,6 +109,7 @@ class Loop:
 
 class Transformer:
     __slots__ = (
+        "as_address",
         "builder",
         "ctx",
         "dynamic",
@@ -151,6 +152,7 @@ class Transformer:
         self.static = 0  # depth of ti.static(…)
         self.status = NORMAL
         self.result = None
+        self.as_address = False  # whether the caller of an inlined function writes to its result
         self.returns = ()
         self.raised = False
         self.spans = {}
@@ -381,9 +383,10 @@ _NEVER_NAMED = frozenset(
 )
 
 
-def inline(ctx, func, arguments, inlined_at=0, is_method=False):
+def inline(ctx, func, arguments, inlined_at=0, is_method=False, as_address=False):
     """Transforms a @ti.func in place of its call, and returns its result. `arguments` are values or
-    Refs in the order of its parameters. The first argument of a method is the object itself."""
+    Refs in the order of its parameters. The first argument of a method is the object itself.
+    as_address: a variable or element that the function returns stays an address."""
     source = func.source
     trace = ctx.trace
     if trace is not None:
@@ -412,6 +415,7 @@ def inline(ctx, func, arguments, inlined_at=0, is_method=False):
             value = _bind(t, parameter, annotation, argument)
         t.names[parameter.name] = value
     t.returns = func.returns
+    t.as_address = as_address
     t.body()
     if t.returns and t.result is None:
         raise say.function_returns_nothing()
