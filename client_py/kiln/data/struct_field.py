@@ -67,7 +67,12 @@ class StructField(AnyField, metaclass=Public):
         return sorted({*super().__dir__(), *self._members})
 
     def __setattr__(self, name, value):
-        raise say.members_struct_field_cannot_replaced()
+        """Makes `field.name` mean another field. Elements keep the members that they have."""
+        # A property would hide the new field.
+        hidden = isinstance(getattr(type(self), name, None), property)
+        if name not in self._members or hidden or not isinstance(value, AnyField):
+            raise say.members_struct_field_cannot_replaced()
+        self.__dict__[name] = value
 
     @property
     def grad(self):

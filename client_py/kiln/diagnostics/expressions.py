@@ -265,6 +265,10 @@ ROWS = {
         TaichiIndexError,
         "A vector or matrix cannot be subscripted by {index!r}",
     ),
+    "struct_never_equals_number": (
+        str,
+        "A struct is never equal to a number. Compare one of its members.",
+    ),
     "truth_of_a_float": (
         TaichiTypeError,
         "'{op}' takes integral conditions only, however '{type}' is provided. "

@@ -3,6 +3,7 @@
 import _ast
 import operator
 
+from .. import _native
 from .. import types as ti_types
 from ..data.field import AnyField
 from ..data.snode import AnySNode
@@ -232,7 +233,7 @@ def compare(t, node):
 
 def _compare_chain(t, node, left, i):
     right = t.visit(node.comparators[i])
-    result = _compare_one(t, node.ops[i].__class__, left, right)
+    result = _compare_one(t, node, node.ops[i].__class__, left, right)
     if i + 1 == len(node.ops):
         return result
     # Known at compile time: Python's rule decides whether the rest is looked at.
@@ -244,19 +245,41 @@ def _compare_chain(t, node, left, i):
     return choose(t, result, lambda: _compare_chain(t, node, right, i + 1), lambda: result)
 
 
-def _compare_one(t, kind, left, right):
+def _compare_one(t, node, kind, left, right):
     function = _COMPARE.get(kind)
     # The result becomes part of the kernel, so a warm start has to compare again.
     if t.ctx.trace is not None and left.__class__ is not Expr and right.__class__ is not Expr:
         t.ctx.trace.compare(left, right)
     if function is not None:
-        return function(left, right)
+        try:
+            return function(left, right)
+        except _native.BuilderError:
+            if not _is_struct_beside_number(kind, left, right):
+                raise
+        t.ctx.warn(t.source, node.lineno, say.struct_never_equals_number(), SyntaxWarning)
+        return kind is _ast.NotEq
     if kind is _ast.Is or kind is _ast.IsNot:
         spelling = "is" if kind is _ast.Is else "is not"
         raise say.operator_taichi_scope_not_supported(spelling=spelling)
     if not t.static:
         raise say.only_inside_static(kind=kind.__name__)
     return (left in right) if kind is _ast.In else (left not in right)
+
+
+def _is_struct_beside_number(kind, left, right):
+    """Whether `left == right`, or `!=`, compares a struct with a number, to which no struct is
+    equal."""
+    if kind is not _ast.Eq and kind is not _ast.NotEq:
+        return False
+    kinds = {_kind_of_operand(left), _kind_of_operand(right)}
+    return kinds == {"struct", "number"}
+
+
+def _kind_of_operand(value):
+    if isinstance(value, Expr):
+        info = value.type
+        return "struct" if info.members else "tensor" if info.shape else "number"
+    return "number" if isinstance(value, (int, float)) else ""
 
 
 def if_exp(t, node):

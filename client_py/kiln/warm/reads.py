@@ -172,7 +172,7 @@ def _of_snode(base, ident):
 def _of_struct_field(base, ident):
     members = base.__dict__["_members"]
     if ident in members:
-        return members[ident]
+        return base.__dict__.get(ident, members[ident])
     if ident in ("shape", "snode"):
         return getattr(base, ident)
     raise Refused(f"'{ident}' of a struct field")

@@ -1,6 +1,8 @@
 """Structs inside kernels and as elements of fields."""
 
 # ruff: noqa: E741, F821, F841
+import warnings
+
 from harness import case, ti
 
 
@@ -239,3 +241,49 @@ def elements_of_fields_of_nested_structs_as_constants(show):
         element.k = 1
 
     show.error(assigned, f[1, 0])
+
+
+@case(differs="mistakes let pass")
+def structs_are_never_equal_to_numbers(show):
+    pair = ti.types.struct(a=ti.f32, b=ti.i32)
+    f = pair.field(shape=2)
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.i32):
+        c = ti.Vector([0, 0, 0])
+        for i in range(2):
+            if f[i] == 0.0:
+                c[0] += 1
+            if i != f[i]:
+                c[1] += 1
+            c[2] += 1
+        return c
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        show(list(k()))
+    show(*[str(w.message) for w in caught])
+
+    @ti.kernel
+    def two_structs() -> ti.i32:
+        return f[0] == f[1]
+
+    show.error(two_structs)
+
+
+@case()
+def member_of_a_struct_field_that_is_another_field(show):
+    pair = ti.types.struct(a=ti.i32, b=ti.f32)
+    f = pair.field(shape=2)
+    x = ti.field(ti.i32, 2)
+    old = f.a
+    f.a = x
+
+    @ti.kernel
+    def k():
+        for i in range(2):
+            f.a[i] = 5 + i
+            f[i].a = 1
+
+    k()
+    show(f.a is x, x.to_numpy().tolist(), old.to_numpy().tolist())
