@@ -312,7 +312,9 @@ def test_float_sums_do_not_depend_on_threads(program):
 
 # Vector code and scalar code round functions differently, so the scalar rest at the end of a row
 # must not depend on how the loop is divided.
-@pytest.mark.parametrize("shape", [(1_000_003,), (1013, 977), (3, 500_001), (40, 50, 61)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1_000_003,), (1013, 977), (3, 500_001), (40, 50, 61), (907, 187)], ids=str
+)
 def test_functions_do_not_depend_on_threads(shape):
     def program():
         x, y = ti.field(ti.f32, shape), ti.field(ti.f32, shape)

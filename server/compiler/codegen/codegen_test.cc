@@ -255,6 +255,26 @@ TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
   EXPECT_FALSE(has("arith.mulf %x, %x", "<16 x float>"));
 }
 
+// Longer rows do not repay the compiler's work for a second vector loop. The first kernel comes
+// again: what another one asks for must not stay.
+TEST(OptimizedCodeTest, ShortRowsEndWithShortVectors) {
+  const std::vector<std::tuple<int, int, bool>> rows = {
+      {0, 192, false}, {1, 191, true}, {0, 192, false}, {1, 1023, false}};
+  for (const auto& [begin, end, ragged] : rows) {
+    auto code = TestKernel::OptimizedText(
+        Kernel({Dense(1, 2, {0, 0, 4096, 1, 1024, 4}, "f32")}, Range({{0, 100}, {begin, end}}, R"(
+        %p = kiln.global 0 component 0 [%i0, %i1] : !kiln.addr<f32>
+        %x = kiln.load %p : !kiln.addr<f32>
+        %y = arith.mulf %x, %x : f32
+        kiln.store %y, %p : !kiln.addr<f32>
+        kiln.continue)")),
+        Target::Cpu(4));
+    ASSERT_TRUE(code.ok()) << code.status();
+    EXPECT_TRUE(absl::StrContains(*code, "<8 x float>")) << begin << " " << end;
+    EXPECT_EQ(absl::StrContains(*code, "<4 x float>"), ragged) << begin << " " << end;
+  }
+}
+
 // Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.
 TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
   auto text = TestKernel::OptimizedText(

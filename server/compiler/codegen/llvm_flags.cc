@@ -5,11 +5,12 @@
 namespace kiln::codegen {
 namespace {
 
-void SetFlag(const char* name, bool value) {
+template <typename T>
+void SetFlag(const char* name, T value) {
   const auto found = llvm::cl::getRegisteredOptions().find(name);
   // Another LLVM may not have the flag: code is then correct, only slower to make.
   if (found == llvm::cl::getRegisteredOptions().end()) return;
-  *static_cast<llvm::cl::opt<bool>*>(found->second) = value;
+  *static_cast<llvm::cl::opt<T>*>(found->second) = value;
 }
 
 }  // namespace
@@ -20,6 +21,11 @@ void SetLlvmFlags(const LlvmFlags& flags) {
   SetFlag("disable-lsr", flags.skip_loop_strength_reduction);
   SetFlag("disable-machine-licm", flags.skip_machine_licm);
   SetFlag("disable-cgp", flags.skip_codegen_prepare);
+}
+
+void SetShortVectors(bool wanted) {
+  constexpr unsigned kWanted = 8, kLlvms = 16;
+  SetFlag("epilogue-vectorization-minimum-VF", wanted ? kWanted : kLlvms);
 }
 
 }  // namespace kiln::codegen

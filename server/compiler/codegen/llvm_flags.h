@@ -14,6 +14,10 @@ struct LlvmFlags {
 // Not thread-safe, as LLVM's flags are not.
 void SetLlvmFlags(const LlvmFlags& flags);
 
+// The same for the optimiser: whether what a vector loop of eight elements leaves over at its end
+// is a loop of shorter vectors, which takes a fifth longer to compile, or one of single elements.
+void SetShortVectors(bool wanted);
+
 }  // namespace kiln::codegen
 
 #endif  // KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_

@@ -64,6 +64,8 @@ inline constexpr char kFunctionPrefix[] = "function_";
 // after the other, and the first one has this alignment.
 inline constexpr char kStreamLoop[] = "kiln.stream";
 inline constexpr int64_t kStreamAlignment = 64;
+// Attribute of functions with loops over rows of which much is left over behind the last vector.
+inline constexpr char kRaggedRows[] = "kiln-ragged-rows";
 
 struct Options {
   uint32_t glibc = 0;     // Target.glibc

@@ -86,6 +86,8 @@ class RangeEmitter {
   void set_split(ir::IfOp split) {
     if (!IsFolded()) split_ = split;
   }
+  // Whether much of a row may be left over behind its last vector.
+  bool HasRaggedRows() const;
 
  private:
   using Accumulators = CountedLoop::Values;
@@ -129,6 +131,17 @@ class RangeEmitter {
   // If split: where the inner part of a row begins and ends, as indices, within the row.
   Value *inside_from_ = nullptr, *inside_to_ = nullptr;
 };
+
+bool RangeEmitter::HasRaggedRows() const {
+  // LLVM takes two vectors of eight at once. Longer rows leave too little to repay the compiler's
+  // work.
+  constexpr int64_t kVectors = 16, kLongRow = 256;
+  if (row_ <= 0 || IsFolded() || lanes_ != nullptr) return false;
+  const auto* extent = llvm::dyn_cast<llvm::ConstantInt>(dimensions_[row_].extent);
+  if (extent == nullptr) return false;
+  const int64_t cells = extent->getSExtValue();
+  return cells > kVectors && cells <= kLongRow && (split_ || cells % kVectors >= kVectors / 4);
+}
 
 void RangeEmitter::MapIndex(int dimension, Value* index) {
   const mlir::Value argument = task_.getIndices()[dimension];
@@ -645,6 +658,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   if (IsOfComponents(op)) emitter.set_vectorise(FunctionEmitter::Vectorise::kBySlp);
   emitter.set_split(SplitOf(op));
   emitter.set_stream(StreamOf(op));
+  if (emitter.HasRaggedRows()) function->addFnAttr(codegen::kRaggedRows);
   emitter.Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
