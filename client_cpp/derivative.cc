@@ -25,10 +25,19 @@ const proto::Storage* StorageOf(const proto::CompileUnit& unit, ParamId param) {
   return &unit.storages(static_cast<int>(found.storage()));
 }
 
-absl::Status CheckParam(const proto::CompileUnit& unit, ParamId param) {
+// Null: it has the form of the parameter.
+const proto::Storage* FindIn(const CompanionsInTrees& in_trees, ParamId param) {
+  const auto found = absl::c_find_if(in_trees, [&](const auto& one) { return one.first == param; });
+  return found == in_trees.end() ? nullptr : &found->second;
+}
+
+absl::Status CheckParam(const proto::CompileUnit& unit, ParamId param,
+                        const CompanionsInTrees& in_trees) {
   const proto::Storage* storage = StorageOf(unit, param);
   if (storage == nullptr) return Refuse(param, "it is no field and no array");
-  if (storage->has_tree()) return Refuse(param, "it is a field of a sparse tree");
+  if (storage->has_tree() && FindIn(in_trees, param) == nullptr) {
+    return Refuse(param, "it is a field of a sparse tree");
+  }
   if (storage->has_word() || !IsFloat(storage->element().scalar())) {
     return Refuse(param, "its elements are no floats");
   }
@@ -48,12 +57,13 @@ uint64_t ElementBytes(const proto::Storage& storage) {
 }
 
 // Adds the storage and the parameter of a companion of `param`.
-void AddCompanion(proto::AutodiffMode mode, ParamId param, proto::CompileUnit* unit) {
+void AddCompanion(proto::AutodiffMode mode, ParamId param, const proto::Storage* form,
+                  proto::CompileUnit* unit) {
   proto::Function* body = unit->mutable_kernel()->mutable_body();
   const auto of = static_cast<int>(ParamAt(*body, param).storage());
   const auto number = static_cast<uint32_t>(unit->storages_size());
   proto::Storage* companion = unit->add_storages();
-  *companion = unit->storages(of);
+  *companion = form == nullptr ? unit->storages(of) : *form;
   companion->clear_read_only();
   // Numbers from 1.
   if (mode == proto::AUTODIFF_FORWARD) {
@@ -76,7 +86,8 @@ absl::optional<ParamId> DerivativeParams::CompanionOf(ParamId param) const {
 
 absl::StatusOr<DerivativeParams> Differentiate(proto::AutodiffMode mode,
                                                absl::Span<const ParamId> of,
-                                               proto::CompileUnit* unit) {
+                                               proto::CompileUnit* unit,
+                                               const CompanionsInTrees& in_trees) {
   if (unit->kernel().autodiff_size() != 0) {
     return absl::InvalidArgumentError("the kernel computes a derivative already");
   }
@@ -84,11 +95,11 @@ absl::StatusOr<DerivativeParams> Differentiate(proto::AutodiffMode mode,
   params.mode = mode;
   params.first_companion = ParamId(unit->kernel().body().params_size());
   for (const ParamId param : of) {
-    RETURN_IF_ERROR(CheckParam(*unit, param));
+    RETURN_IF_ERROR(CheckParam(*unit, param, in_trees));
     if (absl::c_linear_search(params.of, param)) return Refuse(param, "it is listed twice");
     params.of.push_back(param);
   }
-  for (const ParamId param : of) AddCompanion(mode, param, unit);
+  for (const ParamId param : of) AddCompanion(mode, param, FindIn(in_trees, param), unit);
   for (int i = 0; i < unit->kernel().body().params_size(); ++i) {
     const proto::Storage* storage = StorageOf(*unit, ParamId(i));
     params.element_bytes.Add(storage == nullptr ? 0 : ElementBytes(*storage));

@@ -8,12 +8,14 @@
 #define KILN_CLIENT_CPP_DERIVATIVE_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/language/ids.h"
+#include "kiln/proto/layout.pb.h"
 #include "kiln/proto/unit.pb.h"
 
 namespace kiln {
@@ -30,13 +32,17 @@ struct DerivativeParams {
   absl::optional<ParamId> CompanionOf(ParamId param) const;
 };
 
+// The companions of fields in trees. Those of others have the form of the field or array.
+using CompanionsInTrees = std::vector<std::pair<ParamId, proto::Storage>>;
+
 // Makes `unit` compute its derivative. `of`: storage parameters, which get companions; all others
-// are constants. InvalidArgument, leaving `unit` unspecified, if one of them is no dense field and
-// no array of floats, is listed twice or may overlap other memory, or if the unit already computes
-// a derivative.
+// are constants. InvalidArgument, leaving `unit` unspecified, if one of them is no field and no
+// array of floats, is a field in a tree that `in_trees` does not list, is listed twice or may
+// overlap other memory, or if the unit already computes a derivative.
 absl::StatusOr<DerivativeParams> Differentiate(proto::AutodiffMode mode,
                                                absl::Span<const ParamId> of,
-                                               proto::CompileUnit* unit);
+                                               proto::CompileUnit* unit,
+                                               const CompanionsInTrees& in_trees = {});
 
 }  // namespace kiln
 

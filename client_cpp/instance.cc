@@ -153,13 +153,41 @@ class Maker {
                                                                  const InstanceTexts& texts) {
     InstanceDerivatives derivative;
     ASSIGN_OR_RETURN(derivative.params, Differentiate(mode, of, &unit));
-    writes.resize(writes.size() + of.size(), true);  // the companions
-    return Make(std::move(unit), std::move(writes), texts, std::move(derivative));
+    return Make(std::move(unit), Companions(std::move(writes), of), texts, std::move(derivative));
+  }
+
+  // The gradient of a kernel with fields of trees that have gradients.
+  absl::StatusOr<std::shared_ptr<const Instance>> MakeGradientInTrees(
+      const FinishedUnit& finished, const CompileSettings& settings, const InstanceTexts& texts) {
+    InstanceDerivatives derivative;
+    proto::CompileUnit unit = finished.unit;
+    *unit.mutable_storages() = finished.whole.storages();
+    *unit.mutable_trees() = finished.whole.trees();
+    SetAliases(settings.aliases, &unit);
+    ASSIGN_OR_RETURN(derivative.params, Differentiate(proto::AUTODIFF_REVERSE, settings.gradients,
+                                                      &unit, settings.tree_gradients));
+    ASSIGN_OR_RETURN(const std::vector<ReachedTree> trees,
+                     PruneTrees(unit.mutable_storages(), unit.mutable_trees()));
+    // Launches bind the parts that the kernel reaches.
+    if (!absl::c_equal(trees, finished.trees, AreSame)) {
+      return absl::InvalidArgumentError("a gradient is not in the cells of its field");
+    }
+    return Make(std::move(unit), Companions(finished.writes, settings.gradients), texts,
+                std::move(derivative));
   }
 
   InstanceOutcome& made() { return made_; }
 
  private:
+  static bool AreSame(const ReachedTree& a, const ReachedTree& b) {
+    return a.tree == b.tree && a.nodes == b.nodes && a.root_offset == b.root_offset;
+  }
+  // What a derivative writes.
+  static std::vector<bool> Companions(std::vector<bool> writes, const std::vector<ParamId>& of) {
+    writes.resize(writes.size() + of.size(), true);
+    return writes;
+  }
+
   // A kernel and its derivatives share their code's warnings, which are reported once.
   void AddDiagnostics(std::vector<LocatedDiagnostic> diagnostics) {
     for (LocatedDiagnostic& one : diagnostics) {
@@ -181,7 +209,8 @@ class Maker {
 absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSettings& settings) {
   FinishedUnit finished;
   proto::CompileUnit& unit = finished.unit;
-  RETURN_IF_ERROR(builder->Finish(&unit, &finished.source_map, &finished.trees));
+  RETURN_IF_ERROR(builder->Finish(&unit, &finished.source_map, &finished.trees,
+                                  settings.tree_gradients.empty() ? nullptr : &finished.whole));
   finished.source_map.set_kernel(settings.name);
   *unit.mutable_options() = settings.code;
   if (!settings.target.empty()) SetTarget(settings.target, unit.mutable_target());
@@ -209,14 +238,16 @@ absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, FinishedUnit fini
     texts.node_params = AccessedParams(unit.kernel());
   }
   Maker maker(session, settings.report);
-  maker.made().trees = std::move(finished.trees);
   InstanceDerivatives derivatives;
   if (!settings.gradients.empty()) {
     ASSIGN_OR_RETURN(
         derivatives.gradient,
-        maker.MakeDerivative(proto::AUTODIFF_REVERSE, settings.gradients, unit, writes, texts));
+        settings.tree_gradients.empty()
+            ? maker.MakeDerivative(proto::AUTODIFF_REVERSE, settings.gradients, unit, writes, texts)
+            : maker.MakeGradientInTrees(finished, settings, texts));
     if (derivatives.gradient == nullptr) return std::move(maker.made());
   }
+  maker.made().trees = std::move(finished.trees);
   if (!settings.duals.empty()) {
     ASSIGN_OR_RETURN(
         derivatives.with_duals,

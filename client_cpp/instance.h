@@ -97,6 +97,9 @@ struct CompileSettings {
   // Fields and arrays of floats that have gradients (duals). If there are any, the instance's
   // gradient (the kernel with duals) is compiled, too. All other parameters are constants to it.
   std::vector<ParamId> gradients, duals;
+  // The gradients of those in `gradients` that are fields of trees: each is in the cells of its
+  // field, as KernelBuilder::AddStorageParam takes it.
+  CompanionsInTrees tree_gradients;
 };
 
 // What a kernel is compiled from.
@@ -105,6 +108,7 @@ struct FinishedUnit {
   proto::SourceMap source_map;
   std::vector<bool> writes;        // Instance::writes
   std::vector<ReachedTree> trees;  // InstanceOutcome::trees
+  proto::CompileUnit whole;        // KernelBuilder::Finish
 };
 
 // Of what `builder` built, which is unusable afterwards. For exports; MakeInstance compiles, too.
@@ -128,7 +132,8 @@ struct InstanceOutcome {
 // cannot have companions (client_cpp/derivative.h).
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, KernelBuilder* builder,
                                              const CompileSettings& settings);
-// The same of what FinishUnit returned for these settings; only `gradients` and `duals` may differ.
+// The same of what FinishUnit returned for these settings; only `gradients` and `duals` may differ,
+// and `tree_gradients` may be empty.
 absl::StatusOr<InstanceOutcome> MakeInstance(Session& session, FinishedUnit finished,
                                              const CompileSettings& settings);
 

@@ -763,10 +763,14 @@ absl::Status KernelBuilder::CheckClosed() const {
 }
 
 absl::Status KernelBuilder::Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
-                                   std::vector<ReachedTree>* reached) {
+                                   std::vector<ReachedTree>* reached, proto::CompileUnit* whole) {
   RETURN_IF_ERROR(CheckClosed());
   if (!suspended_.empty()) {
     return absl::FailedPreconditionError(StrCat("function ", current_.id.number(), " is open"));
+  }
+  if (whole != nullptr && unit_.trees_size() > 0) {
+    *whole->mutable_storages() = unit_.storages();
+    *whole->mutable_trees() = unit_.trees();
   }
   ASSIGN_OR_RETURN(std::vector<ReachedTree> trees,
                    PruneTrees(unit_.mutable_storages(), unit_.mutable_trees()));

@@ -194,9 +194,11 @@ class KernelBuilder {
   // Fills in the unit's kernel, storages and trees. Of the trees it keeps only the parts that
   // storages reach (common/layout/prune_trees.h; `reached` describes them, by the unit's trees).
   // Leaves target and options unchanged. FailedPrecondition if blocks or functions are open. The
-  // builder is unusable afterwards.
+  // builder is unusable afterwards. `whole`: gets storages and trees as they were before, if there
+  // are trees.
   absl::Status Finish(proto::CompileUnit* unit, proto::SourceMap* source_map,
-                      std::vector<ReachedTree>* reached = nullptr);
+                      std::vector<ReachedTree>* reached = nullptr,
+                      proto::CompileUnit* whole = nullptr);
 
  private:
   // A block being filled, one of its owner's.

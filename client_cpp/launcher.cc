@@ -185,20 +185,21 @@ Launcher& Launcher::Bind(ParamId param, const DenseField& field) {
   return ForDerivatives([&](Launcher& of) { of.Bind(param, field); });
 }
 
-Launcher& Launcher::Bind(ParamId param, const TreeField& field) {
-  if (gradient_ != nullptr || with_duals_ != nullptr) {
-    // Its part would be missing from derivatives.
-    error_.Update(absl::FailedPreconditionError(absl::StrCat(
-        "parameter ", param.number(), " of a kernel with derivatives is a field in a tree")));
-    return *this;
-  }
+void Launcher::PutTreeField(ParamId param, const TreeField& field) {
   for (uint32_t i = 0; i < field.bases.size(); ++i) {
     Put(Find(param, ArgumentSlot::Kind::kBase, i), field.bases[i]);
   }
   if (!field.bases.empty()) {
     Put(Find(param, ArgumentSlot::Kind::kExtent, 0), field.outer_extent);
   }
-  return *this;
+}
+
+Launcher& Launcher::Bind(ParamId param, const TreeField& field, const TreeField* gradient) {
+  PutTreeField(param, field);
+  if (const auto taken = TakeCompanion(param, gradient != nullptr && !is_forward())) {
+    PutTreeField(*taken, *gradient);
+  }
+  return ForDerivatives([&](Launcher& of) { of.Bind(param, field, gradient); });
 }
 
 Launcher& Launcher::Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,

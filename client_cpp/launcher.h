@@ -77,9 +77,9 @@ class Launcher {
   Launcher& Bind(ParamId param, const Field<T>& field) {
     return Bind(param, field.dense());
   }
-  // A field in a tree, whose memory must outlive the runs. It has no companions:
-  // FailedPrecondition, from Run, if the instance has derivatives.
-  Launcher& Bind(ParamId param, const TreeField& field);
+  // A field in a tree, and its gradient there. Their memory must outlive the runs. Null: it has
+  // none; it has no dual in any case.
+  Launcher& Bind(ParamId param, const TreeField& field, const TreeField* gradient = nullptr);
   // An array in C order, in memory of the kernel's device; the builder knows it through
   // ArrayStorage.
   Launcher& Bind(ParamId param, const void* data, absl::Span<const uint64_t> shape,
@@ -144,6 +144,7 @@ class Launcher {
   Launcher& Put(int slot, uint64_t value);
   void Unset(ParamId param);
   void PutField(ParamId param, const DenseField& field);
+  void PutTreeField(ParamId param, const TreeField& field);
   void PutArray(ParamId param, const void* data, absl::Span<const uint64_t> shape);
   void PutAsArray(ParamId param, const DenseField& field);
   void PutExtents(ParamId param, const void* data, absl::Span<const uint64_t> shape);

@@ -75,6 +75,8 @@ absl::Status Tape::Record(Body body) {
   arguments_.clear();
   functions_.clear();
   gradients_.clear();
+  tree_gradients_.clear();
+  nodes_.clear();
   mirrored_.clear();
   status_ = absl::OkStatus();
   is_recorded_ = false;
@@ -111,7 +113,22 @@ absl::Status Tape::ClearGradients() {
     }
     cleared = range.begin + range.bytes;
   }
+  for (const auto& [gradient, components] : tree_gradients_) {
+    gradient->Fill(std::vector<uint64_t>(components).data());
+  }
   return absl::OkStatus();
+}
+
+std::vector<uint64_t> Tape::HostSlotsOf(const Call& call) const {
+  const std::vector<ArgumentSlot>& slots = call.gradient->kernel()->info().arguments;
+  const auto first = arguments_.begin() + static_cast<ptrdiff_t>(call.first);
+  std::vector<uint64_t> values(first, first + static_cast<ptrdiff_t>(slots.size()));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].kind != ArgumentSlot::Kind::kTree) continue;
+    const auto known = nodes_.find(values[i]);
+    if (known != nodes_.end()) values[i] = known->second;
+  }
+  return values;
 }
 
 absl::Status Tape::HandOver() const {
@@ -138,7 +155,7 @@ absl::Status Tape::CheckOverwritten() const {
     const Call& call = calls_[i - 1];
     // Gradients that programs write themselves restore memory as they need it.
     if (call.gradient == nullptr) continue;
-    const auto conflict = history.Add(call.gradient, arguments_.data() + call.first);
+    const auto conflict = history.Add(call.gradient, HostSlotsOf(call).data());
     if (!conflict) continue;
     const proto::SourceMap& reader = conflict->reader->texts().source_map;
     const proto::SourceMap& writer = conflict->writer->texts().source_map;

@@ -26,11 +26,13 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "client_cpp/fields.h"
+#include "client_cpp/host/scattered_access.h"
 #include "client_cpp/instance.h"
 #include "runtime/device.h"
 #include "runtime/storage.h"
@@ -100,6 +102,15 @@ class Tape {
   void AddMemory(MemoryRange gradient) { gradients_.push_back(gradient); }
   // Adds memory that gradients use, and that the host may write to before they run.
   void AddMirrored(Buffer* buffer) { mirrored_.insert(buffer); }
+  // The same of a gradient in a tree, whose active cells are cleared.
+  void AddTreeGradient(std::shared_ptr<const ScatteredAccess> gradient, size_t components) {
+    tree_gradients_[std::move(gradient)] = components;
+  }
+  // The nodes of a tree (Launcher::BindTree), for launches on a device that have them at an address
+  // of the device. They outlive Gradients.
+  void AddNodes(const void* on_device, KilnNode* const* nodes) {
+    nodes_[reinterpret_cast<uint64_t>(on_device)] = reinterpret_cast<uint64_t>(nodes);
+  }
   // A launch of the body failed, or could not be recorded.
   void Fail(const absl::Status& status);
 
@@ -111,6 +122,8 @@ class Tape {
   };
 
   absl::Status CheckOverwritten() const;
+  // The slots of a call, with addresses that the host can follow.
+  std::vector<uint64_t> HostSlotsOf(const Call& call) const;
   absl::Status HandOver() const;
   absl::Status RunGradient(const Call& call);
 
@@ -119,6 +132,8 @@ class Tape {
   std::vector<uint64_t> arguments_;  // of all calls
   std::vector<std::function<absl::Status()>> functions_;
   std::vector<MemoryRange> gradients_;
+  absl::flat_hash_map<std::shared_ptr<const ScatteredAccess>, size_t> tree_gradients_;
+  absl::flat_hash_map<uint64_t, uint64_t> nodes_;  // by address on the device
   absl::flat_hash_set<Buffer*> mirrored_;
   std::vector<uint64_t> results_;  // which nothing reads
   absl::Status status_;            // of the launches

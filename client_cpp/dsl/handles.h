@@ -28,6 +28,7 @@ struct kiln_tree {
   struct Placed {
     std::vector<int> places;
     kiln::proto::Type element;
+    int gradient = -1;      // the first place of the field's gradient; -1: none
     kiln::TreeField field;  // for the host, once the tree is made
   };
 
@@ -52,6 +53,7 @@ struct kiln_tape {
   kiln::Tape tape;
   // Those of the recorded launches, which the program may have dropped.
   absl::flat_hash_set<std::shared_ptr<kiln::DenseField>> fields;
+  absl::flat_hash_set<std::shared_ptr<const void>> kept;  // trees, and what programs have of them
   kiln::Device* device = &kiln::CpuDevice();  // of a launch on another one, if there is one
 };
 
@@ -71,7 +73,9 @@ struct kiln_trace {
     uint32_t snode = 0;
     bool is_field = false;
     kiln::ParamId param;
-    kiln::TreeField field;  // of an SNode, the storage alone
+    kiln::TreeField field;    // of an SNode, the storage alone
+    int gradient_snode = -1;  // -1: it has none
+    kiln::TreeField gradient;
   };
   std::vector<TreeInput> tree_inputs;
 

@@ -25,30 +25,29 @@ absl::Status ErrorsOf(const std::string& name, const InstanceOutcome& made) {
   return absl::InvalidArgumentError(text);
 }
 
-// Where kernels find the nodes: they follow the pointers in the table.
-absl::StatusOr<KilnNode* const*> TableOf(const std::vector<KilnNode*>& nodes,
-                                         kiln_program* program) {
-  if (program->device == &CpuDevice() || nodes.empty()) return nodes.data();
-  const uint64_t bytes = nodes.size() * sizeof(KilnNode*);
-  ASSIGN_OR_RETURN(std::unique_ptr<Buffer> table, ToStatusOr(program->device->Allocate(bytes)));
-  program->device->CopyIn(table->data(), static_cast<const void*>(nodes.data()), bytes);
-  program->on_device.push_back(std::move(table));
-  return reinterpret_cast<KilnNode* const*>(program->on_device.back()->data());
+// Puts the nodes where kernels find them: they follow the pointers in the table.
+absl::Status PlaceNodes(Device* device, kiln_program::Root* root) {
+  root->nodes = root->host_nodes.data();
+  if (device == &CpuDevice() || root->host_nodes.empty()) return absl::OkStatus();
+  const uint64_t bytes = root->host_nodes.size() * sizeof(KilnNode*);
+  ASSIGN_OR_RETURN(root->nodes_on_device, ToStatusOr(device->Allocate(bytes)));
+  uint8_t* const there = root->nodes_on_device->data();
+  device->CopyIn(there, static_cast<const void*>(root->nodes), bytes);
+  root->nodes = reinterpret_cast<KilnNode* const*>(there);
+  return absl::OkStatus();
 }
 
 absl::Status TakeTrees(const kiln_trace& trace, absl::Span<const ReachedTree> parts,
                        kiln_program* program) {
-  for (const kiln_trace::TreeInput& input : trace.tree_inputs) {
-    program->tree_fields.emplace_back(input.field, input.param);
-  }
+  program->tree_inputs = trace.tree_inputs;
   program->trees = trace.trees;
   for (const ReachedTree& part : parts) {
-    program->nodes.push_back(trace.trees[part.tree]->NodesOf(part));
-  }
-  for (uint32_t i = 0; i < parts.size(); ++i) {
-    uint8_t* const root = trace.trees[parts[i].tree]->root() + parts[i].root_offset;
-    ASSIGN_OR_RETURN(KilnNode* const* const table, TableOf(program->nodes[i], program));
-    program->roots.push_back({root, table});
+    const FieldTree& tree = *trace.trees[part.tree];
+    auto root = std::make_shared<kiln_program::Root>();
+    root->cell = tree.root() + part.root_offset;
+    root->host_nodes = tree.NodesOf(part);
+    RETURN_IF_ERROR(PlaceNodes(program->device, root.get()));
+    program->roots.push_back(std::move(root));
   }
   return absl::OkStatus();
 }
@@ -62,24 +61,31 @@ CompileSettings SettingsFor(const std::string& name, const kiln_trace& trace,
   for (const auto& [field, param] : trace.fields) {
     if (field->grad() != nullptr) settings.gradients.push_back(param);
   }
+  for (const kiln_trace::TreeInput& input : trace.tree_inputs) {
+    if (input.gradient_snode < 0) continue;
+    settings.gradients.push_back(input.param);
+    settings.tree_gradients.emplace_back(input.param, input.gradient.storage);
+  }
   return settings;
 }
 
 // Such as a step of an optimiser. Most such kernels are never differentiated.
 bool UsesFieldAndGradient(const kiln_trace& trace) {
-  return absl::c_any_of(trace.fields, [&](const auto& one) {
-    return absl::c_any_of(trace.fields, [&](const auto& other) {
-      return other.first == one.first->grad() && other.first != nullptr;
+  const auto has = [](const auto& inputs, const auto& are) {
+    return absl::c_any_of(inputs, [&](const auto& one) {
+      return absl::c_any_of(inputs, [&](const auto& other) { return are(one, other); });
     });
-  });
+  };
+  return has(trace.fields,
+             [](const auto& one, const auto& other) { return other.first == one.first->grad(); }) ||
+         has(trace.tree_inputs, [](const auto& one, const auto& other) {
+           return one.tree == other.tree && one.gradient_snode == static_cast<int>(other.snode);
+         });
 }
 
 absl::Status WhyNoGradient(const kiln_trace& trace) {
-  if (UsesFieldAndGradient(trace)) {
-    return absl::FailedPreconditionError("the kernel uses a field and that field's gradient");
-  }
-  if (trace.trees.empty()) return absl::OkStatus();
-  return absl::UnimplementedError("the kernel uses a field of a tree; those have no gradients");
+  if (!UsesFieldAndGradient(trace)) return absl::OkStatus();
+  return absl::FailedPreconditionError("the kernel uses a field and that field's gradient");
 }
 
 void Set(ParamId param, uint32_t element, kiln_program::Number number, Launcher* launcher) {
@@ -90,9 +96,11 @@ void Set(ParamId param, uint32_t element, kiln_program::Number number, Launcher*
 void BindAll(kiln_program* program) {
   Launcher& launcher = *program->current->launcher;
   for (const auto& [field, param] : program->fields) launcher.Bind(param, *field);
-  for (const auto& [field, param] : program->tree_fields) launcher.Bind(param, field);
+  for (const kiln_trace::TreeInput& input : program->tree_inputs) {
+    launcher.Bind(input.param, input.field, input.gradient_snode < 0 ? nullptr : &input.gradient);
+  }
   for (uint32_t i = 0; i < program->roots.size(); ++i) {
-    launcher.BindTree(i, program->roots[i].cell, program->roots[i].nodes);
+    launcher.BindTree(i, program->roots[i]->cell, program->roots[i]->nodes);
   }
   for (const auto& [at, number] : program->values) Set(at.first, at.second, number, &launcher);
   for (const auto& [param, array] : program->arrays) {
@@ -119,6 +127,7 @@ absl::StatusOr<kiln_program::Version> MakeVersion(const std::vector<ParamId>& ar
   }
   if (version.instance == nullptr) {
     settings.gradients.clear();
+    settings.tree_gradients.clear();
     ASSIGN_OR_RETURN(const InstanceOutcome made,
                      MakeInstance(*program.session, program.unit, settings));
     if (made.instance == nullptr) return ErrorsOf(program.name, made);

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client_cpp/dsl/handles.h"
 #include "client_cpp/field_tree.h"
 #include "client_cpp/fields.h"
 #include "client_cpp/instance.h"
@@ -44,9 +45,12 @@ struct kiln_program {
       return gradient != nullptr || (field != nullptr && field->grad() != nullptr);
     }
   };
+  // What launches have of a tree.
   struct Root {
     uint8_t* cell;
-    KilnNode* const* nodes;
+    KilnNode* const* nodes;  // at an address of the kernel's device
+    std::vector<KilnNode*> host_nodes;
+    std::unique_ptr<kiln::Buffer> nodes_on_device;  // null: `nodes` are the host's
   };
   using Number = std::variant<double, int64_t>;
 
@@ -67,10 +71,8 @@ struct kiln_program {
   // The launchers use their memory.
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
   std::vector<std::shared_ptr<kiln::FieldTree>> trees;
-  std::vector<std::pair<kiln::TreeField, kiln::ParamId>> tree_fields;
-  std::vector<std::vector<KilnNode*>> nodes;             // by tree of the launches
-  std::vector<Root> roots;                               // likewise
-  std::vector<std::unique_ptr<kiln::Buffer>> on_device;  // copies of `nodes` there
+  std::vector<kiln_trace::TreeInput> tree_inputs;
+  std::vector<std::shared_ptr<const Root>> roots;  // by tree of the launches
 
   std::map<kiln::ParamId, Array> arrays;
   std::map<std::pair<kiln::ParamId, uint32_t>, Number> values;  // by number of the element

@@ -193,12 +193,32 @@ absl::Status ChooseVersion(RunOf what, kiln_program* program) {
   return Apart().Check(*program);
 }
 
+void KeepTreesOn(kiln_tape* tape, const kiln_program& program) {
+  for (const std::shared_ptr<FieldTree>& tree : program.trees) {
+    tape->kept.insert(tree);
+    if (tree->mirrored() != nullptr) tape->tape.AddMirrored(tree->mirrored());
+  }
+  for (const auto& root : program.roots) {
+    tape->kept.insert(root);
+    if (root->nodes_on_device != nullptr) {
+      tape->tape.AddNodes(root->nodes_on_device->data(), root->host_nodes.data());
+    }
+  }
+  for (const kiln_trace::TreeInput& input : program.tree_inputs) {
+    if (input.gradient_snode < 0) continue;
+    size_t components = 1;
+    for (const uint32_t extent : input.field.storage.element().shape()) components *= extent;
+    tape->tape.AddTreeGradient(input.gradient.access, components);
+  }
+}
+
 // The program may drop its fields, or give other ones to the kernel, before gradients run.
 void KeepOn(kiln_tape* tape, const kiln_program& program) {
   for (const auto& [field, _] : program.fields) tape->fields.insert(field);
   for (const auto& [_, array] : program.arrays) {
     if (array.field != nullptr) tape->fields.insert(array.field);
   }
+  KeepTreesOn(tape, program);
   if (program.device != &CpuDevice()) tape->device = program.device;
 }
 

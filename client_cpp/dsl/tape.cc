@@ -27,6 +27,7 @@ absl::Status CheckLoss(const DenseField& loss) {
 absl::Status Record(kiln_tape* tape, kiln_status (*body)(void* self), void* self) {
   return tape->tape.Record([&] {  // which fails within another body
     tape->fields.clear();
+    tape->kept.clear();
     tape->device = &CpuDevice();
     recording = tape;
     const kiln_status done = body(self);

@@ -69,7 +69,7 @@ absl::StatusOr<int> Add(kiln_tree* tree, kiln_snode parent, const char* kind, co
                          static_cast<int>(parent.number), axes, facts->is_list ? chunk : 0);
 }
 
-absl::StatusOr<int> Place(kiln_tree* tree, kiln_snode parent, kiln_value_type type) {
+absl::StatusOr<int> PlaceField(kiln_tree* tree, kiln_snode parent, kiln_value_type type) {
   RETURN_IF_ERROR(CheckParent(*tree, parent));
   if (type.scalar == KILN_NO_DTYPE || type.scalar > KILN_F64) {
     return absl::InvalidArgumentError(
@@ -93,6 +93,19 @@ absl::StatusOr<int> Place(kiln_tree* tree, kiln_snode parent, kiln_value_type ty
   const int first = placed.places[0];
   tree->fields[first] = std::move(placed);
   return first;
+}
+
+// The gradient follows its field in the cells, as in Python where one places both.
+absl::StatusOr<int> PlaceWithGradient(kiln_tree* tree, kiln_snode parent, kiln_value_type type,
+                                      kiln_snode* gradient) {
+  if (type.scalar != KILN_F32 && type.scalar != KILN_F64 && type.scalar != KILN_F16) {
+    return absl::InvalidArgumentError("only fields of floats have gradients");
+  }
+  ASSIGN_OR_RETURN(const int field, PlaceField(tree, parent, type));
+  ASSIGN_OR_RETURN(const int companion, PlaceField(tree, parent, type));
+  tree->fields[field].gradient = companion;
+  *gradient = {static_cast<uint32_t>(companion)};
+  return field;
 }
 
 // What `add` made; the root, with the failure kept, if it made nothing.
@@ -199,8 +212,13 @@ absl::StatusOr<ParamId> InputOf(kiln_trace* trace, kiln_tree* tree, kiln_snode s
   input.is_field = placed != nullptr;
   if (input.is_field) {
     ASSIGN_OR_RETURN(input.field, tree->made->Field(placed->places, placed->element, number));
+    input.gradient_snode = placed->gradient;
   } else {
     input.field.storage = tree->made->layout().DescribeNode(static_cast<int>(snode.number), number);
+  }
+  if (input.gradient_snode >= 0) {
+    const kiln_tree::Placed& of = tree->fields.at(input.gradient_snode);
+    ASSIGN_OR_RETURN(input.gradient, tree->made->Field(of.places, of.element, number));
   }
   input.param = trace->builder.AddStorageParam(input.field.storage);
   trace->tree_inputs.push_back(input);
@@ -297,7 +315,13 @@ kiln_snode kiln_tree_add(kiln_tree* tree, kiln_snode parent, const char* kind, c
 }
 
 kiln_snode kiln_tree_field(kiln_tree* tree, kiln_snode parent, kiln_value_type element) {
-  return Keep(tree, [&] { return Place(tree, parent, element); });
+  return Keep(tree, [&] { return PlaceField(tree, parent, element); });
+}
+
+kiln_snode kiln_tree_field_with_gradient(kiln_tree* tree, kiln_snode parent,
+                                         kiln_value_type element, kiln_snode* gradient) {
+  *gradient = kRoot;
+  return Keep(tree, [&] { return PlaceWithGradient(tree, parent, element, gradient); });
 }
 
 kiln_status kiln_tree_finish(kiln_tree* tree) { return Told(tree->Finish()); }

@@ -578,6 +578,108 @@ TEST(DslTest, TapesOfArrays) {
               HasSubstr("share memory"));
 }
 
+TEST(DslTest, GradientsOfTrees) {
+  Tree tree;
+  const SNode block = tree.root().pointer("i", {4});
+  const SNode cell = block.dense("i", {4});
+  const TreeField<float, 1> x(cell, kGrad), by(cell);
+  const TreeField<Vec<float, 2>, 1> v(cell, kGrad);
+  const TreeField<float, 1> all(tree.root().dense("i", {16}), kGrad);  // no sparse SNodes
+  Field<float, 0> loss({}, kGrad);
+  Kernel fill("fill", [&] {
+    ForEach(x, [&](Int i) {
+      v(i) = Vector<float>(x(i) * x(i), by(i) * x(i));
+      all(i) = 3 * x(i);
+    });
+  });
+  Kernel measure("measure", [&] {
+    ForEach(v, [&](Int i) { loss() += v(i)[0] + 10 * v(i)[1] + 100 * all(i); });
+  });
+  for (const int i : {2, 5, 13}) {
+    x.set(static_cast<float>(i), i);
+    by.set(0.5f, i);
+    x.grad().set(77, i);  // cleared by the tape
+  }
+  EXPECT_EQ(block.CountActive(), 3);
+  Tape tape;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    tape.Run(loss, [&] {
+      fill();
+      measure();
+    });
+    for (const int i : {2, 5, 13}) EXPECT_EQ(x.grad().get(i), 2.0f * i + 5 + 300) << i;
+    EXPECT_EQ(x.grad().get(3), 300) << "of an active cell";
+    EXPECT_EQ(x.grad().get(8), 0);
+  }
+  EXPECT_EQ(block.CountActive(), 3);
+  v.grad().set({1, 0}, 5);
+  x.grad().set(1, 5);
+  fill.Grad();
+  EXPECT_EQ(x.grad().get(5), 11);
+
+  Kernel descend("descend", [&] {
+    const TreeField<float, 1> slope = x.grad();
+    ForEach(x, [&](Int i) { x(i) -= 0.01f * slope(i); });
+  });
+  descend();
+  EXPECT_THAT(ErrorOf([&] { tape.Run(loss, [&] { descend(); }); }),
+              HasSubstr("the kernel uses a field and that field's gradient"));
+  EXPECT_THAT(ErrorOf([&] { by.grad(); }), HasSubstr("TreeField<T, N>(parent, kGrad)"));
+  EXPECT_THAT(ErrorOf([&] {
+                tape.Run(loss, [&] {
+                  measure();
+                  fill();
+                  measure();
+                  descend();
+                });
+              }),
+              HasSubstr("the kernel uses a field and that field's gradient"));
+}
+
+TEST(DslTest, TapesOfTreesKeepAndRefuse) {
+  Field<double, 1> total({1}, kGrad);
+  Field<double, 0> loss({}, kGrad);
+  Tape tape;
+  std::vector<double> slopes;
+  tape.Record([&] {
+    Tree tree;  // the tape keeps it
+    const SNode cells = tree.root().bitmasked("ij", {8, 8});
+    const TreeField<double, 2> x(cells, kGrad);
+    x.set(3, 1, 2);
+    x.set(4, 7, 7);
+    Kernel sum("sum", [&] {
+      ForEach(x, [&](Int i, Int j) { total[0] += x(i, j) * x(i, j) * Cast<double>(j); });
+    });
+    sum();
+    Kernel get("get", [&] { loss() += total[0] * total[0]; });
+    get();
+  });
+  tape.ClearGradients();
+  loss.grad().set(1);
+  tape.Gradients();
+  EXPECT_EQ(total.grad().get(0), 2 * (9 * 2 + 16 * 7));
+
+  Tree tree;
+  const TreeField<double, 1> x(tree.root().pointer("i", {4}).dense("i", {4}), kGrad);
+  x.set(2, 3);
+  int line = 0;
+  Kernel measure("measure", [&] {
+    ForEach(x, [&](Int i) {
+      line = __LINE__ + 1;
+      loss() += x(i) * x(i);
+    });
+  });
+  Kernel move("move", [&] { ForEach(x, [&](Int i) { x(i) += 1; }); });
+  const std::string error = ErrorOf([&] {
+    tape.Run(loss, [&] {
+      measure();
+      move();
+    });
+  });
+  EXPECT_THAT(error, HasSubstr("which the later kernel 'move' may have overwritten"));
+  EXPECT_THAT(error, HasSubstr("dsl.cc:" + std::to_string(line)));
+}
+
 TEST(DslTest, ArraysWithoutDerivatives) {
   int line = 0;
   Kernel square("square", [&](Array<float, 1> x) {
@@ -711,8 +813,11 @@ TEST(DslTest, KernelsWithoutGradients) {
   const TreeField<float, 1> cells(Tree().root().pointer("i", {4}));
   Kernel both("both", [&] { ForEach(cells, [&](Int i) { x[i] = cells(i); }); });
   both();
-  EXPECT_THAT(ErrorOf([&] { both.Grad(); }),
-              HasSubstr("a field of a tree; those have no gradients"));
+  x.grad().Fill(2);
+  cells.set(1, 1);
+  both.Grad();
+  EXPECT_EQ(x.grad().get(1), 0) << "the kernel stores to it";
+  EXPECT_EQ(x.grad().get(0), 2) << "this cell is not active";
   int line = 0;
   Kernel square("square", [&] {
     ForEach(x, [&](Int i) {

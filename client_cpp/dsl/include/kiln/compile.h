@@ -152,6 +152,10 @@ KILN_EXPORT kiln_snode kiln_tree_add(kiln_tree* tree, kiln_snode parent, const c
                                      const char* axes, const uint64_t* extents, uint32_t chunk);
 /* A field in the cells of `parent`. */
 KILN_EXPORT kiln_snode kiln_tree_field(kiln_tree* tree, kiln_snode parent, kiln_value_type element);
+/* The same with a gradient, a field of the same form in the same cells. KILN_INVALID_ARGUMENT, from
+ * kiln_tree_finish, also for elements that are no floats. */
+KILN_EXPORT kiln_snode kiln_tree_field_with_gradient(kiln_tree* tree, kiln_snode parent,
+                                                     kiln_value_type element, kiln_snode* gradient);
 /* Lays the tree out, and allocates its root. All that uses the tree does so first, too; then it can
  * no longer grow. KILN_INVALID_ARGUMENT names the SNode that is wrong, KILN_RESOURCE_EXHAUSTED the
  * memory that the system refuses. */

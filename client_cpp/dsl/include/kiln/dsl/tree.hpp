@@ -119,6 +119,19 @@ class TreeField : public Elements<T, N, TreeField<T, N>> {
 
   explicit TreeField(const SNode& parent)
       : parent_(parent), field_(kiln_tree_field(parent.tree(), parent.number(), Facts<T>::kType)) {}
+  // With a gradient in the same cells: see Field.
+  TreeField(const SNode& parent, WithGradient) : parent_(parent), has_gradient_(true) {
+    static_assert(std::is_floating_point_v<ScalarIn<T>>, "only fields of floats have gradients");
+    field_ = kiln_tree_field_with_gradient(parent.tree(), parent.number(), Facts<T>::kType, &grad_);
+  }
+  // Throws Error if the field was made without one.
+  TreeField grad() const {
+    if (!has_gradient_) {
+      throw Error(KILN_FAILED_PRECONDITION,
+                  "the field has no gradient: make it as TreeField<T, N>(parent, kGrad)");
+    }
+    return TreeField(parent_, grad_);
+  }
   const SNode& parent() const { return parent_; }
 
   // --- In the program. All throw Error for indices beyond the shape, for a number of axes other
@@ -152,10 +165,12 @@ class TreeField : public Elements<T, N, TreeField<T, N>> {
   ParamId param() const { return Trace::Current().UseSNode(tree(), field_); }
 
  private:
+  TreeField(const SNode& parent, ::kiln_snode field) : parent_(parent), field_(field) {}
   ::kiln_tree* tree() const { return parent_.tree(); }
 
   SNode parent_;
-  ::kiln_snode field_;
+  ::kiln_snode field_, grad_ = {};
+  bool has_gradient_ = false;
 };
 
 // The cells of an SNode with N axes from the root, to loop over: ForEach(Cells<2>(block), ...).
