@@ -100,7 +100,7 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT: declare i64 @llvm.smax.i64(i64, i64) #1
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
 // CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
-// CHECK-NEXT: attributes #0 = { nounwind }
+// CHECK-NEXT: attributes #0 = { nounwind "kiln-ragged-rows" }
 // CHECK-NEXT: attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 // CHECK-NEXT: !0 = !{}
 // CHECK-NEXT: !1 = !{!2}

@@ -275,6 +275,30 @@ TEST(OptimizedCodeTest, ShortRowsEndWithShortVectors) {
   }
 }
 
+// What a vector loop has just stored, it would read again as part of the cell behind it.
+TEST(OptimizedCodeTest, StencilsOverCellsOfTwoFieldsStayScalar) {
+  const auto has_vectors = [](int cell, const std::string& op) {
+    auto code = TestKernel::OptimizedText(
+        Kernel({Dense(1, 1, {0, 0, cell}, "f32"), Dense(3, 1, {0, 0, cell}, "f32")},
+               Range({{1, 1000}}, absl::StrCat(R"(
+        %n = arith.constant -1 : i32
+        %j = arith.addi %i0, %n : i32
+        %p = kiln.global 0 component 0 [%j] : !kiln.addr<f32>
+        %x = kiln.load %p : !kiln.addr<f32>
+        %y = )",
+                                               op, R"( : f32
+        %q = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
+        kiln.store %y, %q : !kiln.addr<f32>
+        kiln.continue)"))),
+        Target::Cpu(4));
+    EXPECT_TRUE(code.ok()) << code.status();
+    return code.ok() && absl::StrContains(*code, " x float>");
+  };
+  EXPECT_FALSE(has_vectors(8, "arith.mulf %x, %x"));
+  EXPECT_TRUE(has_vectors(8, "arith.divf %x, %x")) << "vectors save more";
+  EXPECT_TRUE(has_vectors(4, "arith.mulf %x, %x")) << "fields of their own";
+}
+
 // Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.
 TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
   auto text = TestKernel::OptimizedText(
