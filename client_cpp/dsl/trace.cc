@@ -186,6 +186,11 @@ kiln_node kiln_trace_cast(kiln_trace* trace, kiln_node x, kiln_value_type to) {
   return Told(trace->Try([&] { return trace->builder.Cast(Of(x), type); }));
 }
 
+kiln_node kiln_trace_bit_cast(kiln_trace* trace, kiln_node x, kiln_value_type to) {
+  const kiln::TypeId type = trace->TypeFor(to);
+  return Told(trace->Try([&] { return trace->builder.BitCast(Of(x), type); }));
+}
+
 kiln_node kiln_trace_tensor(kiln_trace* trace, const kiln_node* elements, size_t count,
                             kiln_value_type type) {
   std::vector<uint32_t> shape = {type.rows};

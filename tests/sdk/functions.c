@@ -35,6 +35,7 @@ kiln_status kiln_dense_write(const kiln_dense* field, uint64_t first, uint64_t c
                              const void* from);
 kiln_status kiln_dense_fill(const kiln_dense* field, const void* element);
 kiln_status kiln_dense_device_data(const kiln_dense* field, void** address);
+kiln_node kiln_trace_bit_cast(kiln_trace* trace, kiln_node x, kiln_value_type to);
 kiln_snode kiln_tree_field_with_gradient(kiln_tree* tree, kiln_snode parent,
                                          kiln_value_type element, kiln_snode* gradient);
 kiln_status kiln_program_set_array_with_gradient(kiln_program* program, kiln_input array,

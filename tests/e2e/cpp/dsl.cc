@@ -450,6 +450,98 @@ TEST(DslTest, FunctionsOfVectors) {
   EXPECT_NEAR(got[2], -66 + 0.8 + 45 + 15, 1e-5);
 }
 
+TEST(DslTest, FunctionsOfMatrices) {
+  using M = Mat<double, 4, 4>;
+  Kernel k("k", [](Value<M> a) {
+    Expr product = MatMul(a, Inverse(a));
+    Expr m = Matrix<double, 3>(2, 0, 1, 0, 3, 0, 1, 0, 1);
+    Expr n = Matrix<double, 2>(1, 2, 3, 4);
+    Var<double> off = 0;
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 4; ++j) off += Abs(product(i, j) - Identity<double, 4>()(i, j));
+    }
+    Expr inverse = MatMul(m, Inverse(m)) - Identity<double, 3>();
+    for (int i = 0; i < 9; ++i) off += Abs(inverse(i / 3, i % 3));
+    return Vector<double>(
+        Determinant(a), off, Determinant(m), Determinant(n), Inverse(n)(1, 0), TraceOf(m),
+        Outer(MatMul(n, Vector<double>(1, 0)), MatMul(n, Vector<double>(0, 1)))(1, 0));
+  });
+  const Vec<double, 7> got = k({{{2, 1, 0, 3}, {1, 4, 1, 0}, {0, 2, 5, 1}, {3, 0, 1, 6}}});
+  EXPECT_DOUBLE_EQ(got[0], 8);
+  EXPECT_NEAR(got[1], 0, 1e-12);
+  EXPECT_DOUBLE_EQ(got[2], 3);
+  EXPECT_DOUBLE_EQ(got[3], -2);
+  EXPECT_DOUBLE_EQ(got[4], 1.5);
+  EXPECT_DOUBLE_EQ(got[5], 6);
+  EXPECT_DOUBLE_EQ(got[6], 2 * 3);
+}
+
+TEST(DslTest, FunctionsOfNumbers) {
+  Kernel floats("floats", [](Value<float> x, Value<Vec<float, 2>> v) {
+    Var<float> q = x;
+    q /= 4;
+    Expr side = Vector<float>(1, 0);
+    return Vector<float>(Clamp(x, 0.0, 1.0), Mix(1.0, x, 0.5), Fract(-x), Sign(-x),
+                         SmoothStep(0, 4, x), Distance(v, side), Reflect(v, side)[0], q,
+                         Max(1, x, 2.5, v[0]), Min(v[0], x, v[1]), (+x) % 2);
+  });
+  EXPECT_THAT(floats(2.25f, {4, 4}),
+              ElementsAre(1, 1.625f, 0.75f, -1, testing::FloatNear(0.5932617f, 1e-6), 5, -4,
+                          0.5625f, 4, 2.25f, 0.25f));
+  Kernel ints("ints", [](Value<int> i) {
+    Var<int> m = i, s = i;
+    m %= 4;
+    s <<= 2;
+    s >>= 1;
+    Expr<bool> both = All(Vector<int>(i, 1) < 2), one = Any(Vector<int>(i, 3) > 2);
+    return Vector<int>(TruncDiv(i, 2), TruncMod(i, 2), FloorDiv(i, 2), ShiftIn(i, 28), m, s,
+                       LeadingZeros(Abs(i)), BitCast<int>(Expr<float>(1.0)), Cast<int>(both),
+                       Cast<int>(one), Sign(i));
+  });
+  EXPECT_THAT(ints(-7), ElementsAre(-3, -1, -4, 15, 1, -14, 29, 0x3f800000, 1, 1, -1));
+  Field<int, 1> x({4});
+  Kernel atomics("atomics", [&] {
+    ForEach(Range(3), [&](Int i) {
+      AtomicMul(x[0], i + 1);
+      AtomicOr(x[1], 1 << i);
+      AtomicAnd(x[2], ~(1 << i));
+      AtomicXor(x[3], 1 << i);
+    });
+  });
+  x.Fill(15);
+  atomics();
+  std::vector<int> all(4);
+  x.CopyTo(all.data());
+  EXPECT_THAT(all, ElementsAre(90, 15, 8, 8));
+}
+
+TEST(DslTest, VectorsOfIndices) {
+  Field<int, 2> x({4, 5});
+  Tree tree;
+  const TreeField<int, 2> y(tree.root().pointer("ij", {4, 5}));
+  using At = Expr<Vec<int, 2>>;
+  Kernel number("number", [&] { ForEach(x, [&](At at) { x(at) = at[0] * 10 + at[1]; }); });
+  number();
+  EXPECT_EQ(x.get(3, 4), 34);
+  Kernel shift("shift", [&](Value<Vec<int, 2>> by) {
+    ForEach(Range(2, 3), [&](At at) { y(at + by) = x[at]; });
+  });
+  shift({1, 2});
+  EXPECT_EQ(y.get(2, 4), 12);
+  EXPECT_EQ(y.get(3, 4), 0);
+  int line = 0;
+  Service service = OnArch(OnCuda() ? "cuda" : "cpu");
+  service.debug = true;
+  Use(service);
+  Kernel far("far", [&](Value<Vec<int, 2>> by) {
+    line = __LINE__ + 1;
+    x(by) = 1;
+  });
+  EXPECT_THAT(ErrorOf([&] { far({1, 5}); }),
+              HasSubstr("index (1, 5) of shape (4, 5) at " __FILE__ ":" + std::to_string(line)));
+  Use(OnArch(OnCuda() ? "cuda" : "cpu"));
+}
+
 TEST(DslTest, Gradients) {
   Field<double, 1> x({5}, kGrad), y({5}, kGrad);
   Kernel cube("cube", [&](Array<double, 1> by, Value<double> plus) {

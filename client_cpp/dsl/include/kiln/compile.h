@@ -219,6 +219,8 @@ KILN_EXPORT kiln_node kiln_trace_binary(kiln_trace* trace, const char* op, kiln_
 KILN_EXPORT kiln_node kiln_trace_select(kiln_trace* trace, kiln_node condition, kiln_node a,
                                         kiln_node b, kiln_value_type result);
 KILN_EXPORT kiln_node kiln_trace_cast(kiln_trace* trace, kiln_node x, kiln_value_type to);
+/* The same bits as numbers of another type, which is as wide. */
+KILN_EXPORT kiln_node kiln_trace_bit_cast(kiln_trace* trace, kiln_node x, kiln_value_type to);
 /* Elements by row. */
 KILN_EXPORT kiln_node kiln_trace_tensor(kiln_trace* trace, const kiln_node* elements, size_t count,
                                         kiln_value_type type);

@@ -16,6 +16,14 @@
 
 namespace kiln::dsl {
 
+// Whether values of this type are vectors of indices.
+template <typename, typename = void>
+constexpr bool kIsIndices = false;
+template <typename I>
+constexpr bool kIsIndices<I, std::enable_if_t<kIsOperand<I>>> =
+    Facts<typename I::Of>::kType.rows > 0 && Facts<typename I::Of>::kType.columns == 0 &&
+    std::is_integral_v<ScalarIn<typename I::Of>>;
+
 // The elements of an array or field: x(i, j), x[i]. Each number of indices has a function of its
 // own, so that an index knows the program's line.
 template <typename T, std::size_t N, typename Data>
@@ -33,6 +41,22 @@ class Elements {
   Ref<T> operator[](Index index) const {
     static_assert(N == 1, "x(i, j) for several axes");
     return At<1>({index});
+  }
+  // By a vector of indices: x(at), x[at + Vector<int>(1, 0)].
+  template <typename I, typename = std::enable_if_t<kIsIndices<I>>>
+  Ref<T> operator()(const I& at, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) const {
+    static_assert(Facts<typename I::Of>::kCount == N, "as many indices as axes");
+    const Expr<typename I::Of> once(at);
+    std::vector<NodeNumber> nodes;
+    nodes.reserve(N);
+    for (std::size_t i = 0; i < N; ++i) nodes.push_back(once[static_cast<std::int32_t>(i)].node());
+    Trace::Current().SetPlace({file, line});
+    return Ref<T>(static_cast<const Data&>(*this).param(), std::move(nodes));
+  }
+  template <typename I, typename = std::enable_if_t<kIsIndices<I>>>
+  Ref<T> operator[](const I& at) const {
+    return (*this)(at, Trace::Current().place().file, Trace::Current().place().line);
   }
 
  private:

@@ -66,10 +66,18 @@ namespace detail {
 template <std::size_t... Axes, typename Body>
 void LoopBody(NodeNumber loop, const Body& body, std::index_sequence<Axes...>) {
   Trace& trace = Trace::Current();
-  static_assert(std::is_invocable_v<const Body&, decltype(Int(loop), Axes, Int(loop))...>,
-                "the body takes an Int for each axis");
+  constexpr std::size_t kCount = sizeof...(Axes);
+  using Indices = Expr<Vec<std::int32_t, kCount>>;
+  constexpr bool kTakesVector = kCount > 1 && std::is_invocable_v<const Body&, Indices>;
+  static_assert(
+      kTakesVector || std::is_invocable_v<const Body&, decltype(Int(loop), Axes, Int(loop))...>,
+      "the body takes an Int for each axis, or an Expr<Vec<int, N>>");
   const Int indices[] = {Int(trace.LoopIndex(loop, static_cast<int>(Axes)))...};
-  body(indices[Axes]...);
+  if constexpr (kTakesVector) {
+    body(Indices(trace.Tensor({indices[Axes].node()...}, Facts<typename Indices::Of>::kType)));
+  } else {
+    body(indices[Axes]...);
+  }
   trace.End();
 }
 
@@ -82,7 +90,8 @@ void Loop(const RangeOf<N>& range, const Body& body, bool serial) {
 
 }  // namespace detail
 
-// For each of the indices, in any order and on several threads if no loop is around it.
+// For each of the indices, in any order and on several threads if no loop is around it. The body
+// takes an Int for each axis, or all as an Expr<Vec<int, N>>.
 template <std::size_t N, typename Body>
 void ForEach(const RangeOf<N>& range, const Body& body) {
   detail::Loop(range, body, false);

@@ -91,6 +91,7 @@ class Trace {
     return kiln_trace_select(trace_, condition, a, b, result);
   }
   NodeNumber Cast(NodeNumber x, ValueType to) { return kiln_trace_cast(trace_, x, to); }
+  NodeNumber BitCast(NodeNumber x, ValueType to) { return kiln_trace_bit_cast(trace_, x, to); }
   NodeNumber Tensor(const std::vector<NodeNumber>& elements, ValueType type) {
     return kiln_trace_tensor(trace_, elements.data(), elements.size(), type);
   }

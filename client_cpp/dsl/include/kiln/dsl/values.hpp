@@ -267,6 +267,15 @@ class Ref : public Operand {
   void operator&=(const Given& value) { Update("atomic_and", value); }
   void operator|=(const Given& value) { Update("atomic_or", value); }
   void operator^=(const Given& value) { Update("atomic_xor", value); }
+  // These are not atomic, as in the language.
+  void operator/=(const Given& value) {
+    static_assert(std::is_floating_point_v<ScalarIn<T>>,
+                  "a quotient is a fraction: for integers, use FloorDiv or TruncDiv");
+    Change("truediv", value);
+  }
+  void operator%=(const Given& value) { Change("mod", value); }
+  void operator<<=(const Given& value) { Change("shl", value); }
+  void operator>>=(const Given& value) { Change("shr", value); }
 
   // The place of one number of a vector (one index) or matrix (two).
   template <typename... Indices>
@@ -288,6 +297,12 @@ class Ref : public Operand {
   void Store(const Given& value) {
     Trace::Current().SetPlace(value.place);
     Trace::Current().Store(address(), value.node);
+  }
+  void Change(const char* op, const Given& value) {
+    Trace& trace = Trace::Current();
+    trace.SetPlace(value.place);
+    const NodeNumber at = address();
+    trace.Store(at, trace.Binary(op, trace.Load(at), value.node, Facts<T>::kType));
   }
   void Update(const char* op, const Given& value) {
     Trace::Current().SetPlace(value.place);
@@ -358,11 +373,14 @@ KILN_DSL_BINARY(operator*, "mul", PromotedPair)
 KILN_DSL_BINARY(operator/, "truediv", FloatPair)  // of integers, too; FloorDiv rounds down
 KILN_DSL_BINARY(operator%, "mod", PromotedPair)   // of the divisor's sign
 KILN_DSL_BINARY(FloorDiv, "floordiv", PromotedPair)
+KILN_DSL_BINARY(TruncDiv, "raw_div", PromotedPair)  // as / of C++
+KILN_DSL_BINARY(TruncMod, "raw_mod", PromotedPair)  // as % of C++
 KILN_DSL_BINARY(operator&, "bit_and", PromotedPair)
 KILN_DSL_BINARY(operator|, "bit_or", PromotedPair)
 KILN_DSL_BINARY(operator^, "bit_xor", PromotedPair)
 KILN_DSL_BINARY(operator<<, "shl", FirstOf)
-KILN_DSL_BINARY(operator>>, "shr", FirstOf)
+KILN_DSL_BINARY(operator>>, "shr", FirstOf)   // keeps the sign
+KILN_DSL_BINARY(ShiftIn, "bit_shr", FirstOf)  // to the right, too; zeros come in
 KILN_DSL_BINARY(operator<, "cmp_lt", TruthPair)
 KILN_DSL_BINARY(operator<=, "cmp_le", TruthPair)
 KILN_DSL_BINARY(operator>, "cmp_gt", TruthPair)
@@ -411,6 +429,7 @@ KILN_DSL_UNARY(Round, "round", FloatOf)
 KILN_DSL_UNARY(IsNan, "isnan", TruthOf)
 KILN_DSL_UNARY(IsInf, "isinf", TruthOf)
 KILN_DSL_UNARY(Popcount, "popcnt", IntOf)
+KILN_DSL_UNARY(LeadingZeros, "clz", IntOf)
 #undef KILN_DSL_UNARY
 
 // `x` as numbers of type S, converted as C++ converts.
@@ -418,6 +437,29 @@ template <typename S, typename A>
 auto Cast(const A& x) {
   using R = typename Facts<typename A::Of>::template With<S>;
   return Expr<R>(Trace::Current().Cast(Expr<typename A::Of>(x).node(), Facts<R>::kType));
+}
+
+// The bits of `x` as numbers of type S, which is as wide.
+template <typename S, typename A>
+auto BitCast(const A& x) {
+  static_assert(sizeof(S) == sizeof(ScalarIn<typename A::Of>), "a type of the same width");
+  using R = typename Facts<typename A::Of>::template With<S>;
+  return Expr<R>(Trace::Current().BitCast(Expr<typename A::Of>(x).node(), Facts<R>::kType));
+}
+
+template <typename A, typename = std::enable_if_t<kIsOperand<A>>>
+auto operator+(const A& a) {
+  return Expr<typename A::Of>(a);
+}
+
+// The least and the largest of several.
+template <typename A, typename B, typename C, typename... More>
+auto Min(const A& a, const B& b, const C& c, const More&... more) {
+  return Min(Min(a, b), c, more...);
+}
+template <typename A, typename B, typename C, typename... More>
+auto Max(const A& a, const B& b, const C& c, const More&... more) {
+  return Max(Max(a, b), c, more...);
 }
 
 // A value; of a C++ number, the constant that it is beside an integer.
@@ -444,18 +486,35 @@ auto Select(const C& condition, const A& a, const B& b) {
   }
 }
 
+// A number as an element of a vector of S; values of other types are converted, but no fraction to
+// an integer.
+template <typename S, typename A>
+NodeNumber ElementNode(const A& element) {
+  if constexpr (kIsOperand<A>) {
+    using Of = typename A::Of;
+    static_assert(Facts<Of>::kIsScalar, "an element of a vector or matrix is a number");
+    static_assert(std::is_floating_point_v<S> || !std::is_floating_point_v<ScalarIn<Of>>,
+                  "a fraction for an integer: use Cast<...>(...)");
+    const NodeNumber node = Expr<Of>(element).node();
+    if constexpr (std::is_same_v<S, Of>) return node;
+    return Trace::Current().Cast(node, Facts<S>::kType);
+  } else {
+    return ValueOf<S>(element).node();
+  }
+}
+
 // A vector of numbers: Vector<float>(x[i], 0, 1).
 template <typename S, typename... Elements>
 auto Vector(const Elements&... elements) {
   using R = Vec<S, sizeof...(Elements)>;
-  return Expr<R>(Trace::Current().Tensor({ValueOf<S>(elements).node()...}, Facts<R>::kType));
+  return Expr<R>(Trace::Current().Tensor({ElementNode<S>(elements)...}, Facts<R>::kType));
 }
 // A matrix of N rows: Matrix<float, 2>(a, b, c, d).
 template <typename S, std::size_t N, typename... Elements>
 auto Matrix(const Elements&... elements) {
   static_assert(sizeof...(Elements) % N == 0, "rows of the same length");
   using R = Mat<S, N, sizeof...(Elements) / N>;
-  return Expr<R>(Trace::Current().Tensor({ValueOf<S>(elements).node()...}, Facts<R>::kType));
+  return Expr<R>(Trace::Current().Tensor({ElementNode<S>(elements)...}, Facts<R>::kType));
 }
 
 namespace detail {
@@ -483,21 +542,6 @@ auto MatMul(const A& a, const B& b) {
   return Expr<R>(Trace::Current().Binary("matmul", first, second, Facts<R>::kType));
 }
 
-// The matrix whose element (i, j) is a[i] * b[j].
-template <typename S, std::size_t N, std::size_t M>
-auto Outer(const Expr<Vec<S, N>>& a, const Expr<Vec<S, M>>& b) {
-  using R = Mat<S, N, M>;
-  std::vector<NodeNumber> elements;
-  elements.reserve(N * M);
-  for (std::size_t i = 0; i < N; ++i) {
-    for (std::size_t j = 0; j < M; ++j) {
-      const auto row = static_cast<std::int32_t>(i), column = static_cast<std::int32_t>(j);
-      elements.push_back((a[row] * b[column]).node());
-    }
-  }
-  return Expr<R>(Trace::Current().Tensor(elements, Facts<R>::kType));
-}
-
 // A random number: in [0, 1) for floats, any for integers.
 template <typename S>
 Expr<S> Random() {
@@ -513,6 +557,10 @@ Expr<S> Random() {
   }
 KILN_DSL_ATOMIC(AtomicAdd, "atomic_add")
 KILN_DSL_ATOMIC(AtomicSub, "atomic_sub")
+KILN_DSL_ATOMIC(AtomicMul, "atomic_mul")
+KILN_DSL_ATOMIC(AtomicAnd, "atomic_and")
+KILN_DSL_ATOMIC(AtomicOr, "atomic_or")
+KILN_DSL_ATOMIC(AtomicXor, "atomic_xor")
 KILN_DSL_ATOMIC(AtomicMin, "atomic_min")
 KILN_DSL_ATOMIC(AtomicMax, "atomic_max")
 #undef KILN_DSL_ATOMIC
