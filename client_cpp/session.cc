@@ -90,9 +90,9 @@ void FillTarget(const proto::CompileUnit& unit, uint32_t glibc, proto::Target* t
 
 // Clears the options that change no code for the target: they must not make another key. Returns
 // whether there were some.
-bool ClearIdleOptions(const proto::Target& target, proto::CodeOptions* options) {
-  if (target.has_cuda() || !options->deterministic()) return false;
-  options->clear_deterministic();
+bool ClearIdleOptions(const proto::Target& target, proto::CompileUnit* unit) {
+  if (target.has_cuda() || !unit->options().deterministic()) return false;
+  unit->mutable_options()->clear_deterministic();
   return true;
 }
 
@@ -323,7 +323,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Compile(proto::CompileUnit unit,
   Manifest::Unit used;
   if (const Target asked = TargetOf(target); !asked.empty()) used.target = asked.text();
   FillTarget(unit, options_.glibc, &target);
-  const bool cleared = ClearIdleOptions(target, unit.mutable_options());
+  const bool cleared = ClearIdleOptions(target, &unit);
   const std::string canonical = WithTarget(cleared ? CanonicalBytes(unit) : recorded, target, unit);
   Job job{canonical, source_map, report, CompilerId(state), {}};
   // While the compiler works, the program may choose another. Without one, loading says why.
@@ -542,7 +542,7 @@ absl::StatusOr<CompileOutcome> LocalSession::Warm(const proto::CompileRequest& r
   ASSIGN_OR_RETURN(proto::CompileUnit unit, ParseCanonical(recorded.unit()));
   SetTarget(target, unit.mutable_target());
   FillTarget(unit, options_.glibc, unit.mutable_target());
-  ClearIdleOptions(unit.target(), unit.mutable_options());
+  ClearIdleOptions(unit.target(), &unit);
   const std::string canonical = CanonicalBytes(unit);
   Job job{canonical, recorded.source_map(), recorded.report(), CompilerId(state), {}};
   // A warm-up may be for another target, whose code this machine cannot load.
@@ -574,7 +574,7 @@ absl::StatusOr<EntryOutcome> LocalSession::FetchEntry(proto::CompileUnit unit,
   State& state = Current();
   const uint32_t glibc = unit.target().glibc() != 0 ? unit.target().glibc() : options_.glibc;
   FillTarget(unit, glibc, unit.mutable_target());
-  ClearIdleOptions(unit.target(), unit.mutable_options());
+  ClearIdleOptions(unit.target(), &unit);
   const std::string canonical = CanonicalBytes(unit);
   RETURN_IF_ERROR(CheckSize(canonical));
   const proto::ReportOptions no_report;

@@ -127,6 +127,17 @@ TEST_F(SessionTest, FetchesFromDisk) {
   EXPECT_EQ(Tier(*session, 1), "process") << "a fetched instance is the process's own";
 }
 
+TEST_F(SessionTest, UnitsNeedNoOptions) {
+  options_.server = "off";
+  const proto::CompileUnit plain;
+  proto::CompileUnit idle;
+  idle.mutable_options()->set_deterministic(true);
+  for (const proto::CompileUnit& unit : {plain, idle}) {
+    const auto compiled = Make()->Compile(unit, proto::SourceMap(), {});
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+  }
+}
+
 TEST_F(SessionTest, FetchesEntriesWithoutLoadingThem) {
   proto::CompileUnit unit = Unit(1);
   unit.mutable_options()->set_relocatable(true);
