@@ -515,6 +515,30 @@ TEST(DslTest, FunctionsOfNumbers) {
   EXPECT_THAT(all, ElementsAre(90, 15, 8, 8));
 }
 
+TEST(DslTest, VectorsOfThePrograms) {
+  using V = Vec<float, 2>;
+  constexpr V kUp = {0, 1};
+  const Mat<float, 2, 2> turn = {{{0, -1}, {1, 0}}};
+  const auto half = [](const Expr<V>& of) { return of / 2; };
+  Field<V, 1> x({3});
+  Kernel k("k", [&](Value<float> by) {
+    Var<V> v = kUp;
+    v += V{1, 1};
+    x[0] = V{7, 8};
+    x[1] = by * kUp + MatMul(turn, v) - Select(by > 1, kUp, V{0, 0});
+    x[2] = Max(half(V{2, 6}), V{2, 2}) * Vec<int, 2>{1, 2};
+    return Dot(v, kUp) + Sum(v + Vec<double, 2>{0.5, 0.25});
+  });
+  EXPECT_EQ(k(3), 2 + 3.75);
+  EXPECT_THAT(x.get(0), ElementsAre(7, 8));
+  EXPECT_THAT(x.get(1), ElementsAre(-2, 1 + 3 - 1));
+  EXPECT_THAT(x.get(2), ElementsAre(2, 6));
+  const int line = __LINE__ + 1;  // of the macro
+  EXPECT_THAT(
+      ErrorOf([] { Kernel k("k", [] { Var<Vec<signed char, 2>> v = Vec<int, 2>{1, 300}; }); }),
+      HasSubstr("dsl.cc:" + std::to_string(line) + ": the number 300 does not fit i8"));
+}
+
 TEST(DslTest, VectorsOfIndices) {
   Field<int, 2> x({4, 5});
   Tree tree;

@@ -258,6 +258,8 @@ class Field : public Elements<T, N, Field<T, N>> {
   template <typename... Integers>
   std::uint64_t PositionOf(Integers... indices) const {
     static_assert(sizeof...(Integers) == N, "as many indices as axes");
+    static_assert((std::is_integral_v<Integers> && ...),
+                  "the program's indices are integers: in kernels, write x(i) for x.get(i)");
     std::uint64_t position = 0;
     std::size_t axis = 0;
     ((position = position * shape_[axis++] + static_cast<std::uint64_t>(indices)), ...);
@@ -265,6 +267,8 @@ class Field : public Elements<T, N, Field<T, N>> {
   }
   template <typename... Integers>
   std::uint64_t CheckedPosition(Integers... indices) const {
+    static_assert((std::is_integral_v<Integers> && ...),
+                  "the program's indices are integers: in kernels, write x(i) for x.get(i)");
     std::size_t axis = 0;
     (CheckIndex(static_cast<std::int64_t>(indices), axis++), ...);
     return PositionOf(indices...);

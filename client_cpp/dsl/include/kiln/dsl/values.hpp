@@ -52,21 +52,31 @@ template <typename A>
 struct ValueIn<A, std::enable_if_t<std::is_base_of_v<Operand, A>>> {
   using Type = typename A::Of;
 };
+// Numbers, vectors and matrices of C++, which are constants in kernels.
 template <typename A>
-struct ValueIn<A, std::enable_if_t<std::is_arithmetic_v<A>>> {
+constexpr bool kIsArray = false;
+template <typename S, std::size_t N>
+constexpr bool kIsArray<std::array<S, N>> = std::is_arithmetic_v<S>;
+template <typename S, std::size_t N, std::size_t M>
+constexpr bool kIsArray<std::array<std::array<S, M>, N>> = std::is_arithmetic_v<S>;
+template <typename A>
+constexpr bool kIsConstant = std::is_arithmetic_v<A> || kIsArray<A>;
+template <typename A>
+struct ValueIn<A, std::enable_if_t<kIsConstant<A>>> {
   using Type = A;
 };
 template <typename A>
 constexpr bool kIsOperand = std::is_base_of_v<Operand, A>;
 template <typename A, typename B>
-constexpr bool kAreOperands = (kIsOperand<A> && (kIsOperand<B> || std::is_arithmetic_v<B>)) ||
-                              (kIsOperand<B> && std::is_arithmetic_v<A>);
+constexpr bool kAreOperands =
+    (kIsOperand<A> && (kIsOperand<B> || kIsConstant<B>)) || (kIsOperand<B> && kIsConstant<A>);
 
-// The type of a C++ number beside an operand whose numbers are S.
+// The type of a C++ number beside an operand whose numbers are S. Vectors keep theirs.
 template <typename Number, typename S>
 using ConstantType = std::conditional_t<
     std::is_floating_point_v<Number>, std::conditional_t<std::is_floating_point_v<S>, S, float>,
-    std::conditional_t<std::is_same_v<Number, bool> || sizeof(Number) == 8, Number, std::int32_t>>;
+    std::conditional_t<kIsArray<Number> || std::is_same_v<Number, bool> || sizeof(Number) == 8,
+                       Number, std::int32_t>>;
 template <typename A, typename B>
 using TypeBeside = typename std::conditional_t<
     kIsOperand<A>, ValueIn<A>, ValueIn<ConstantType<A, ScalarIn<typename ValueIn<B>::Type>>>>::Type;
@@ -118,6 +128,23 @@ NodeNumber ConstantNode(Number number, Place place) {
 template <typename>
 constexpr bool kNever = false;
 
+// The same of a vector or matrix, of numbers of type S.
+template <typename S, typename T>
+NodeNumber ConstantNodeOf(const T& constant, Place place) {
+  static_assert(std::is_floating_point_v<S> || !std::is_floating_point_v<ScalarIn<T>>,
+                "a fraction for an integer: use Cast<...>(...)");
+  std::vector<NodeNumber> elements;
+  elements.reserve(Facts<T>::kCount);
+  for (const auto& row : constant) {
+    if constexpr (kIsArray<std::decay_t<decltype(row)>>) {
+      for (const auto& number : row) elements.push_back(ConstantNode<S>(number, place));
+    } else {
+      elements.push_back(ConstantNode<S>(row, place));
+    }
+  }
+  return Trace::Current().Tensor(elements, Facts<typename Facts<T>::template With<S>>::kType);
+}
+
 // A place in an index or an assignment, with the line of the program that says it.
 struct Index;
 
@@ -137,6 +164,12 @@ class Expr : public Operand {
     static_assert(std::is_floating_point_v<T> || !std::is_floating_point_v<Number>,
                   "a fraction for an integer: use Cast<...>(...)");
   }
+  // The same of a vector or matrix.
+  template <typename A, typename = std::enable_if_t<kIsArray<A> && std::is_same_v<A, T>>,
+            typename = void>
+  Expr(const A& constant, const char* file = __builtin_FILE(),  // NOLINT: constants are values
+       int line = __builtin_LINE())
+      : node_(ConstantNodeOf<ScalarIn<T>>(constant, {file, line})) {}
   Expr(const Expr&) = default;
   // A value does not change: Var<T> does.
   Expr& operator=(const Expr&) = delete;
@@ -238,7 +271,7 @@ class Ref : public Operand {
 
   // A value, with the line that assigns it.
   struct Given {
-    template <typename A, typename = std::enable_if_t<kIsOperand<A> || std::is_arithmetic_v<A>>>
+    template <typename A, typename = std::enable_if_t<kIsOperand<A> || kIsConstant<A>>>
     Given(const A& value, const char* file = __builtin_FILE(),  // NOLINT: values of all kinds
           int line = __builtin_LINE())
         : place{file, line}, node(NodeOf(value, place)) {}
@@ -250,6 +283,9 @@ class Ref : public Operand {
                           (kShapesFit<T, typename A::Of> && !Facts<T>::kIsScalar),
                       "a value of another shape");
         return Expr<typename A::Of>(value).node();
+      } else if constexpr (kIsArray<A>) {
+        static_assert(kShapesFit<T, A> && !Facts<T>::kIsScalar, "a value of another shape");
+        return ConstantNodeOf<ScalarIn<T>>(value, place);
       } else {
         return Expr<ScalarIn<T>>(value, place.file, place.line).node();
       }
@@ -321,7 +357,7 @@ Expr<T>::Expr(const Ref<T>& place) : node_(Trace::Current().Load(place.address()
 template <typename T>
 class Var : public Ref<T> {
  public:
-  template <typename A, typename = std::enable_if_t<kIsOperand<A> || std::is_arithmetic_v<A>>>
+  template <typename A, typename = std::enable_if_t<kIsOperand<A> || kIsConstant<A>>>
   Var(const A& init, const char* file = __builtin_FILE(),  // NOLINT: as a variable of C++
       int line = __builtin_LINE())
       : Ref<T>(Make(init, {file, line})) {}
@@ -468,6 +504,7 @@ auto Plain(const A& operand) {
   if constexpr (kIsOperand<A>) {
     return Expr<typename A::Of>(operand);
   } else {
+    static_assert(kIsConstant<A>, "a number, vector or matrix, or a value of the kernel");
     return ValueOf<ConstantType<A, std::int32_t>>(operand);
   }
 }
@@ -536,9 +573,9 @@ struct Product<Mat<S, N, K>, Vec<S, K>> {
 // The product of two matrices, or of a matrix and a vector.
 template <typename A, typename B>
 auto MatMul(const A& a, const B& b) {
-  using R = typename detail::Product<typename A::Of, typename B::Of>::Type;
-  const NodeNumber first = Expr<typename A::Of>(a).node();
-  const NodeNumber second = Expr<typename B::Of>(b).node();
+  using R = typename detail::Product<typename ValueIn<A>::Type, typename ValueIn<B>::Type>::Type;
+  const NodeNumber first = Expr<typename ValueIn<A>::Type>(a).node();
+  const NodeNumber second = Expr<typename ValueIn<B>::Type>(b).node();
   return Expr<R>(Trace::Current().Binary("matmul", first, second, Facts<R>::kType));
 }
 

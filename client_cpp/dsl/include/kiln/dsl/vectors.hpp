@@ -51,7 +51,7 @@ struct Transposed<Mat<S, N, M>> {
 // The sum of a vector's elements.
 template <typename A>
 auto Sum(const A& a) {
-  using V = typename A::Of;
+  using V = typename ValueIn<A>::Type;
   using S = ScalarIn<V>;
   static_assert(detail::kIsVector<V>, "the operand is a vector of numbers");
   const Expr<V> vector(a);
@@ -65,11 +65,11 @@ auto Sum(const A& a) {
 // The inner product.
 template <typename A, typename B>
 auto Dot(const A& a, const B& b) {
-  return Sum(Expr<typename A::Of>(a) * Expr<typename B::Of>(b));
+  return Sum(Expr<typename ValueIn<A>::Type>(a) * Expr<typename ValueIn<B>::Type>(b));
 }
 template <typename A>
 auto NormSqr(const A& a) {
-  const Expr<typename A::Of> once(a);
+  const Expr<typename ValueIn<A>::Type> once(a);
   return Dot(once, once);
 }
 // The length of a vector.
@@ -80,27 +80,30 @@ auto Norm(const A& a) {
 // The vector of length 1 with the same direction; of zeros, NaNs.
 template <typename A>
 auto Normalized(const A& a) {
-  const Expr<typename A::Of> once(a);
+  const Expr<typename ValueIn<A>::Type> once(a);
   return once / Norm(once);
 }
 
 // Of two vectors of three numbers.
 template <typename A, typename B>
 auto Cross(const A& a, const B& b) {
-  static_assert(Facts<typename A::Of>::kCount == 3 && Facts<typename B::Of>::kCount == 3 &&
-                    detail::kIsVector<typename A::Of> && detail::kIsVector<typename B::Of>,
+  static_assert(Facts<typename ValueIn<A>::Type>::kCount == 3 &&
+                    Facts<typename ValueIn<B>::Type>::kCount == 3 &&
+                    detail::kIsVector<typename ValueIn<A>::Type> &&
+                    detail::kIsVector<typename ValueIn<B>::Type>,
                 "the operands are vectors of three numbers");
-  const Expr<typename A::Of> x(a);
-  const Expr<typename B::Of> y(b);
-  using S = decltype(PromotedScalar<ScalarIn<typename A::Of>, ScalarIn<typename B::Of>>());
+  const Expr<typename ValueIn<A>::Type> x(a);
+  const Expr<typename ValueIn<B>::Type> y(b);
+  using S = decltype(PromotedScalar<ScalarIn<typename ValueIn<A>::Type>,
+                                    ScalarIn<typename ValueIn<B>::Type>>());
   return Vector<S>(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]);
 }
 
 template <typename A>
 auto Transpose(const A& a) {
-  using T = detail::Transposed<typename A::Of>;
+  using T = detail::Transposed<typename ValueIn<A>::Type>;
   using R = typename T::Type;
-  const Expr<typename A::Of> matrix(a);
+  const Expr<typename ValueIn<A>::Type> matrix(a);
   std::vector<NodeNumber> elements;
   elements.reserve(Facts<R>::kCount);
   for (std::int32_t j = 0; j < T::kColumns; ++j) {
@@ -112,12 +115,12 @@ auto Transpose(const A& a) {
 // The matrix whose element (i, j) is a[i] * b[j].
 template <typename A, typename B>
 auto Outer(const A& a, const B& b) {
-  using U = detail::AsVector<typename A::Of>;
-  using V = detail::AsVector<typename B::Of>;
+  using U = detail::AsVector<typename ValueIn<A>::Type>;
+  using V = detail::AsVector<typename ValueIn<B>::Type>;
   using S = decltype(PromotedScalar<typename U::Scalar, typename V::Scalar>());
   using R = Mat<S, U::kCount, V::kCount>;
-  const Expr<typename A::Of> rows(a);
-  const Expr<typename B::Of> columns(b);
+  const Expr<typename ValueIn<A>::Type> rows(a);
+  const Expr<typename ValueIn<B>::Type> columns(b);
   std::vector<NodeNumber> elements;
   elements.reserve(Facts<R>::kCount);
   for (std::int32_t i = 0; i < U::kCount; ++i) {
@@ -143,8 +146,8 @@ auto Identity() {
 // The sum of a square matrix's diagonal.
 template <typename A>
 auto TraceOf(const A& a) {
-  using Q = detail::Square<typename A::Of>;
-  const Expr<typename A::Of> m(a);
+  using Q = detail::Square<typename ValueIn<A>::Type>;
+  const Expr<typename ValueIn<A>::Type> m(a);
   NodeNumber sum = m(0, 0).node();
   for (std::int32_t i = 1; i < Q::kSize; ++i) {
     sum = (Expr<typename Q::Scalar>(sum) + m(i, i)).node();
@@ -188,20 +191,20 @@ inline std::vector<std::int32_t> Without(std::int32_t left_out, std::int32_t cou
 // Of a square matrix of at most four rows.
 template <typename A>
 auto Determinant(const A& a) {
-  using Q = detail::Square<typename A::Of>;
+  using Q = detail::Square<typename ValueIn<A>::Type>;
   static_assert(Q::kSize <= 4, "a matrix of at most four rows");
   const std::vector<std::int32_t> all = detail::Without(-1, Q::kSize);
-  return detail::Minor<typename Q::Scalar>(Expr<typename A::Of>(a), all, all);
+  return detail::Minor<typename Q::Scalar>(Expr<typename ValueIn<A>::Type>(a), all, all);
 }
 
 // Of a square matrix of at most four rows; of a singular one, infinities and NaNs.
 template <typename A>
 auto Inverse(const A& a) {
-  using Q = detail::Square<typename A::Of>;
+  using Q = detail::Square<typename ValueIn<A>::Type>;
   using S = typename Q::Scalar;
   static_assert(std::is_floating_point_v<S>, "a matrix of floats");
   static_assert(Q::kSize > 1 && Q::kSize <= 4, "a matrix of two to four rows");
-  const Expr<typename A::Of> m(a);
+  const Expr<typename ValueIn<A>::Type> m(a);
   const Expr<S> factor = 1 / Determinant(m);
   std::vector<NodeNumber> elements;
   for (std::int32_t i = 0; i < Q::kSize; ++i) {
@@ -211,22 +214,23 @@ auto Inverse(const A& a) {
       elements.push_back((i + j) % 2 == 0 ? (factor * minor).node() : (-factor * minor).node());
     }
   }
-  return Expr<typename A::Of>(Trace::Current().Tensor(elements, Facts<typename A::Of>::kType));
+  return Expr<typename ValueIn<A>::Type>(
+      Trace::Current().Tensor(elements, Facts<typename ValueIn<A>::Type>::kType));
 }
 
 // Whether all, or any, of a vector's elements are true.
 template <typename A>
 auto All(const A& a) {
-  using U = detail::AsVector<typename A::Of>;
-  const Expr<typename A::Of> v(a);
+  using U = detail::AsVector<typename ValueIn<A>::Type>;
+  const Expr<typename ValueIn<A>::Type> v(a);
   NodeNumber all = (v[0] != 0).node();
   for (std::int32_t i = 1; i < U::kCount; ++i) all = (Expr<bool>(all) && v[i] != 0).node();
   return Expr<bool>(all);
 }
 template <typename A>
 auto Any(const A& a) {
-  using U = detail::AsVector<typename A::Of>;
-  const Expr<typename A::Of> v(a);
+  using U = detail::AsVector<typename ValueIn<A>::Type>;
+  const Expr<typename ValueIn<A>::Type> v(a);
   NodeNumber any = (v[0] != 0).node();
   for (std::int32_t i = 1; i < U::kCount; ++i) any = (Expr<bool>(any) || v[i] != 0).node();
   return Expr<bool>(any);
@@ -243,14 +247,14 @@ auto Mix(const A& a, const B& b, const F& share) {
 }
 template <typename A>
 auto Fract(const A& x) {
-  const Expr<typename A::Of> once(x);
+  const Expr<typename ValueIn<A>::Type> once(x);
   return once - Floor(once);
 }
 // -1, 0 or 1 as a number of the same type.
 template <typename A>
 auto Sign(const A& x) {
-  using S = ScalarIn<typename A::Of>;
-  const Expr<typename A::Of> once(x);
+  using S = ScalarIn<typename ValueIn<A>::Type>;
+  const Expr<typename ValueIn<A>::Type> once(x);
   return Cast<S>(once > 0) - Cast<S>(once < 0);
 }
 template <typename A, typename B, typename X>
