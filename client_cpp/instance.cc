@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/artifact/target_proto.h"
 #include "common/base/status_macros.h"
@@ -204,6 +205,22 @@ class Maker {
   InstanceOutcome made_;
 };
 
+// A derivative writes gradients or duals, of which the nodes of the kernel say nothing.
+void MarkCompanions(const proto::CompileUnit& unit, std::vector<bool>* writes) {
+  if (unit.kernel().autodiff_size() == 0) return;
+  absl::flat_hash_set<uint32_t> companions;  // numbers of storages, from 1; 0: none
+  for (const proto::Storage& storage : unit.storages()) {
+    companions.insert(storage.grad());
+    companions.insert(storage.dual());
+  }
+  const proto::Function& body = unit.kernel().body();
+  for (int i = 0; i < body.params_size(); ++i) {
+    const proto::Param& param = body.params(i);
+    if (param.kind() != proto::Param::PARAM_STORAGE) continue;
+    if (companions.contains(param.storage() + 1)) (*writes)[i] = true;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSettings& settings) {
@@ -216,6 +233,7 @@ absl::StatusOr<FinishedUnit> FinishUnit(KernelBuilder* builder, const CompileSet
   if (!settings.target.empty()) SetTarget(settings.target, unit.mutable_target());
   SetAliases(settings.aliases, &unit);
   finished.writes = WrittenParams(unit.kernel());
+  MarkCompanions(unit, &finished.writes);
   return finished;
 }
 

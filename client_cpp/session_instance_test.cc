@@ -98,6 +98,19 @@ TEST_F(SessionTest, AnInstanceComesWithItsDerivatives) {
   EXPECT_TRUE(absl::IsInvalidArgument(make({ParamId(1)}, {}).status()));
 }
 
+// The kernel itself names no gradient, which its derivative alone writes.
+TEST_F(SessionTest, ADerivativeWritesTheGradientsThatTheProgramGaveIt) {
+  KernelBuilder builder;
+  const ParamId x = builder.AddStorageParam(ArrayStorage(proto::F32, 1));
+  builder.AddStorageParam(ArrayStorage(proto::F32, 1));
+  const ParamId of_x = builder.AddStorageParam(ArrayStorage(proto::F32, 1));
+  ASSERT_TRUE(builder.SetGradient(x, of_x).ok());
+  builder.Differentiate(proto::AUTODIFF_REVERSE);
+  const auto finished = FinishUnit(&builder, {});
+  ASSERT_TRUE(finished.ok()) << finished.status();
+  EXPECT_EQ(finished->writes, (std::vector<bool>{false, false, true}));
+}
+
 TEST_F(SessionTest, AnInstanceIsNotMadeIfItHasNoDerivative) {
   options_.server = "off";
   setenv("KILN_FAKE", "diagnose", 1);

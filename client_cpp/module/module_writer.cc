@@ -269,14 +269,7 @@ class ModuleWriter::Tables {
   }
 
   static bool Writes(const ExportedKernel& kernel, uint32_t param) {
-    if (param >= kernel.writes.size() || kernel.writes[param]) return true;
-    // A derivative writes to gradients and duals, of which its kernel's text knows nothing.
-    const proto::Param& of = kernel.unit.kernel().body().params(static_cast<int>(param));
-    if (of.kind() != proto::Param::PARAM_STORAGE) return false;
-    const uint32_t number = 1 + of.storage();
-    return absl::c_any_of(kernel.unit.storages(), [&](const proto::Storage& storage) {
-      return storage.grad() == number || storage.dual() == number;
-    });
+    return param >= kernel.writes.size() || kernel.writes[param];
   }
 
   // Slots, parameters and bindings.

@@ -123,6 +123,26 @@ class Tensor:
 
 
 @case(differs="tensors of other libraries")
+def gradients_of_tensors(show):
+    """On a device, copies of the gradients come back as those of the tensors do."""
+
+    @ti.kernel
+    def square(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in x:
+            y[i] = x[i] * x[i]
+
+    def tensor(*numbers):
+        of_gradient = Tensor(np.ones(len(numbers), np.float32), requires_grad=False)
+        return Tensor(np.array(numbers, np.float32), grad=of_gradient)
+
+    x, y = tensor(1, 2, 3), tensor(0, 0, 0)
+    square(x, y)
+    show(y.array.tolist())
+    square.grad(x, y)
+    show(x.grad.array.tolist(), y.grad.array.tolist())
+
+
+@case(differs="tensors of other libraries")
 def mistakes_with_tensors(show):
     @ti.kernel
     def k(x: ti.types.ndarray()):
