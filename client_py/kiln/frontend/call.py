@@ -92,7 +92,7 @@ def _inline(t, node, func, leading, is_method, as_address):
             # Arguments of ti.func are values unless the annotation says template: then the func
             # writes to the caller's variable.
             by_reference = func.by_reference(len(args))
-            args.append(t.address(arg) if by_reference else t.visit(arg))
+            args.append(t.argument(arg) if by_reference else t.visit(arg))
     keywords = {}
     for keyword in node.keywords:
         # Values are loaded here and now, before the next argument may change them.
@@ -100,7 +100,7 @@ def _inline(t, node, func, leading, is_method, as_address):
             for name, value in t.address(keyword.value).items():
                 keywords[name] = value if func.takes_reference(name) else t.loaded(value)
         elif func.takes_reference(keyword.arg):
-            keywords[keyword.arg] = t.address(keyword.value)
+            keywords[keyword.arg] = t.argument(keyword.value)
         else:
             keywords[keyword.arg] = t.visit(keyword.value)
     t.at(node)
@@ -148,8 +148,8 @@ def _reference_arguments(t, node):
         if arg.__class__ is _ast.Starred:
             args.extend(spread(t, t.visit(arg.value)))
         else:
-            args.append(t.address(arg))
-    return args, {k.arg: t.address(k.value) for k in node.keywords}
+            args.append(t.argument(arg))
+    return args, {k.arg: t.argument(k.value) for k in node.keywords}
 
 
 def _cast(t, node, dtype):

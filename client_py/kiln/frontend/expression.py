@@ -10,14 +10,22 @@ from ..data.snode import AnySNode
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from .display import from_percent
-from .expr import BINARY_OPS, OPS, Convertible, Expr, Ref
+from .expr import BINARY_OPS, OPS, Convertible, Expr, Ref, is_large
 from .loops import field_filler
 from .pack import PackArgument
 from .snode_ops import DYNAMIC_METHODS, dynamic_method, is_in_dynamic, parent_of
 from .struct_value import StructRef, common_type
-from .subscript import subscript
-from .tensor import attribute, attribute_address
-from .transformer import ADDRESS_HANDLERS, HANDLERS, RefDict, RefList, RefTuple, is_path
+from .subscript import slice_address, subscript
+from .tensor import attribute, swizzle_address
+from .transformer import (
+    ADDRESS_HANDLERS,
+    ARGUMENT_HANDLERS,
+    HANDLERS,
+    RefDict,
+    RefList,
+    RefTuple,
+    is_path,
+)
 
 # Python's syntax of operators -> their functions.
 _BINARY = {
@@ -314,13 +322,33 @@ def attribute_reference(t, node):
         method = _dynamic_method(t, node)
         if method is not None:
             return method
+    return _attribute_of(t, node, attribute)
+
+
+def _attribute_of(t, node, of_ref):
     base = t.address(node.value)
     kind = base.__class__
     if kind is Ref:
-        return attribute_address(base, node.attr)
+        return of_ref(base, node.attr)
     if kind is Expr:
         return attribute(base, node.attr)
     return python_attribute(t, base, node.attr)
+
+
+def attribute_argument(t, node):
+    if node.attr in DYNAMIC_METHODS:
+        return attribute_reference(t, node)
+    return _attribute_of(t, node, swizzle_address)
+
+
+def subscript_argument(t, node):
+    base = t.address(node.value)
+    index = index_of(t, node.slice)
+    t.at(node)
+    items = index if isinstance(index, tuple) else (index,)
+    if base.__class__ is Ref and any(i.__class__ is slice for i in items) and not is_large(base):
+        return slice_address(t.ctx, base, items)
+    return subscript(t.ctx, base, index)
 
 
 def _dynamic_method(t, node):
@@ -520,5 +548,11 @@ ADDRESS_HANDLERS.update(
         _ast.Attribute: attribute_reference,
         _ast.Name: name_address,
         _ast.Subscript: subscript_address,
+    }
+)
+ARGUMENT_HANDLERS.update(
+    {
+        _ast.Attribute: attribute_argument,
+        _ast.Subscript: subscript_argument,
     }
 )

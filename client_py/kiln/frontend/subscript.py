@@ -8,6 +8,7 @@ from ..func import Func
 from .context import ArrayArgument
 from .expr import OPS, Convertible, Expr, Ref, is_large
 from .struct_value import StructRef, named_member
+from .tensor import joined
 
 
 def subscript(ctx, base, index):
@@ -213,6 +214,17 @@ def slice_elements(ctx, base, items, shape):
     if len(axes) == 1:
         return [subscript(ctx, base, i) for i in axes[0]]
     return [subscript(ctx, base, (i, j)) for i in axes[0] for j in axes[1]]
+
+
+def slice_address(ctx, base, items):
+    """The Ref of a slice of a tensor in memory, for a function that writes to it."""
+    shape = base.type.shape
+    if len(items) != len(shape):
+        raise say.expected_indices_got(count=len(shape), got=len(items))
+    extents = [len(slice_axis(i, n)) for i, n in zip(items, shape) if i.__class__ is slice]
+    if 0 in extents:
+        raise say.vector_needs_at_least_one_element()
+    return joined(slice_elements(ctx, base, items, shape), extents, base)
 
 
 def slice_axis(index, extent):

@@ -84,9 +84,21 @@ def find_attribute(base, name):
     return None
 
 
-def attribute_address(base, name):
-    """Like `attribute`, for the target of a write; swizzles of one component are Refs."""
-    return attribute(base, name)
+def swizzle_address(base, name):
+    """Like `attribute`, for an argument that a function may write to: a swizzle of several
+    components of a Ref is a Ref, too."""
+    shape = base.type.shape
+    indices = swizzle(name, shape) if len(shape) == 1 else None
+    # A write to `v.xx` would have two values for one component.
+    if indices is None or len(indices) == 1 or len(set(indices)) < len(indices):
+        return attribute(base, name)
+    return joined([component(base, i) for i in indices], (len(indices),), base)
+
+
+def joined(elements, shape, base):
+    """The Ref of a tensor whose elements are parts of `base`."""
+    ctx = base.ctx
+    return Ref(ctx, ctx.builder.join([e.node for e in elements], shape), base.level)
 
 
 def component(base, index):

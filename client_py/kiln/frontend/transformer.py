@@ -94,6 +94,7 @@ class Handlers(dict):
 
 HANDLERS = Handlers()
 ADDRESS_HANDLERS = {}
+ARGUMENT_HANDLERS = {}  # of Transformer.argument
 
 
 class Loop:
@@ -179,6 +180,20 @@ class Transformer:
         handler = ADDRESS_HANDLERS.get(node.__class__)
         if handler is None:
             return self.visit(node)
+        try:
+            return handler(self, node)
+        except Exception as error:
+            if self.raised:
+                raise
+            self.raised = True
+            raise report.located(self.source, node, error) from None
+
+    def argument(self, node):
+        """As `address`, for an argument that a function may write to: `v.xy` and `m[1, :]` of a
+        variable or an element in memory are Refs, too."""
+        handler = ARGUMENT_HANDLERS.get(node.__class__)
+        if handler is None:
+            return self.address(node)
         try:
             return handler(self, node)
         except Exception as error:

@@ -771,3 +771,60 @@ def objects_with_elements(show):
 
     show(k(), balls.of.mass.to_numpy().tolist(), balls.of.speed.to_numpy().tolist())
     show(grid.x.to_numpy().tolist())
+
+
+@case()
+def components_as_template_arguments(show):
+    v = ti.Vector.field(3, ti.f32, 2)
+
+    @ti.func
+    def add(a: ti.template(), by=1.0):
+        a += by
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.f32):
+        u = ti.Vector([1.0, 2.0, 3.0])
+        add(u.zx, ti.Vector([10.0, 20.0]))
+        for i in v:
+            add(v[i].xy)
+            add(a=v[i].yz, by=i)
+        return u
+
+    show(list(k()), v.to_numpy().tolist())
+
+
+@case(differs="mistakes without a message")
+def slices_as_template_arguments(show):
+    m = ti.Matrix.field(2, 2, ti.f32, ())
+
+    @ti.func
+    def change(a: ti.template()):
+        a[0] = 9
+        a[1] += 2
+
+    @ti.func
+    def exchange(a: ti.template(), b: ti.template()):
+        c = a
+        a = b
+        b = c
+
+    @ti.kernel
+    def k() -> ti.types.vector(3, ti.i32):
+        for _ in range(1):
+            change(m[None][1, :])
+            change(m[None][:, 0])
+        u = ti.Vector([1, 2, 3])
+        v = ti.Vector([4, 5, 6])
+        exchange(u.xy, v.yz)
+        ti.atomic_add(u.zx, 10)
+        return u * 100 + v
+
+    show(list(k()), m[None].to_list())
+
+    @ti.kernel
+    def twice() -> ti.i32:
+        u = ti.Vector([1, 2, 3])
+        change(u.xx)
+        return u.sum()
+
+    show.error(twice)
