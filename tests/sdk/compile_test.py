@@ -95,6 +95,7 @@ def test_lines_of_the_examples():
         ("Var<int> n = 3; n /= 2;", "a quotient is a fraction"),
         ("Determinant(Matrix<float, 1>(1, 2));", "a square matrix"),
         ("Outer(x[i], x[i]);", "the operand is a vector"),
+        ("Svd(Identity<float, 4>());", "with two or three rows"),
         ("x[i] = Vec<float, 2>{1, 2};", "a value of another shape"),
         ("Var<Vec<int, 2>> v = Vec<float, 2>{1, 2};", "a fraction for an integer"),
         ('Print("a {}", "text");', "a number, vector or matrix, or a value of the kernel"),

@@ -476,6 +476,69 @@ TEST(DslTest, FunctionsOfMatrices) {
   EXPECT_DOUBLE_EQ(got[6], 2 * 3);
 }
 
+template <typename S, std::size_t N>
+void CheckDecompositions(double bound) {
+  using M = Mat<S, N, N>;
+  constexpr int kCount = 40;
+  Field<M, 1> x({kCount}, kGrad), worst({kCount});
+  Field<S, 0> loss({}, kGrad);
+  for (int k = 1; k < kCount; ++k) {  // the first one is zero
+    M m{};
+    for (std::size_t i = 0; i < N; ++i) {
+      for (std::size_t j = 0; j < N; ++j) {
+        // The second one is the identity, the third one singular.
+        const auto random = static_cast<S>(std::sin(1.0 + 7.0 * k + 2.3 * i + 5.1 * j * (i + 1)));
+        m[i][j] = k == 1 ? S{i == j} : k == 2 ? S{i + j == 0} : random;
+      }
+    }
+    x.set(m, k);
+  }
+  Kernel check("check", [&] {
+    ForEach(x, [&](Int k) {
+      const auto f = Svd(x[k]);
+      const auto polar = PolarDecompose(x[k]);
+      const Expr<M> one = Identity<S, N>();
+      Expr off = Abs(MatMul(MatMul(f.u, f.s), Transpose(f.v)) - x[k]);
+      Expr turned =
+          Max(Abs(MatMul(Transpose(f.u), f.u) - one), Abs(MatMul(Transpose(f.v), f.v) - one));
+      Expr product = Max(Abs(MatMul(polar.u, polar.p) - x[k]), Abs(polar.p - Transpose(polar.p)));
+      Var<M> w = Max(Max(off, turned), product);
+      For(Range(static_cast<int>(N) - 1), [&](Int i) {
+        If(Abs(f.s(i, i)) < Abs(f.s(i + 1, i + 1)) || f.s(i, i) < 0, [&] { w = 100; });
+      });
+      worst[k] = w;
+    });
+  });
+  check();
+  for (int k = 0; k < kCount; ++k) {
+    for (const auto& row : worst.get(k)) {
+      for (const S number : row) EXPECT_LT(number, bound) << "matrix " << k;
+    }
+  }
+  // The derivative of the singular values' sum is u * v transposed.
+  Kernel sum("sum", [&] { ForEach(x, [&](Int k) { loss() += TraceOf(Svd(x[k]).s); }); });
+  Kernel expected("expected", [&] {
+    ForEach(x, [&](Int k) {
+      const auto f = Svd(x[k]);
+      worst[k] = MatMul(f.u, Transpose(f.v));
+    });
+  });
+  expected();
+  Tape().Run(loss, [&] { sum(); });
+  for (int k = 3; k < kCount; ++k) {
+    for (std::size_t i = 0; i < N * N; ++i) {
+      EXPECT_NEAR(x.grad().get(k)[i / N][i % N], worst.get(k)[i / N][i % N], 100 * bound) << k;
+    }
+  }
+}
+
+TEST(DslTest, Decompositions) {
+  CheckDecompositions<float, 2>(3e-6);
+  CheckDecompositions<double, 2>(1e-13);
+  CheckDecompositions<float, 3>(3e-6);
+  CheckDecompositions<double, 3>(1e-13);
+}
+
 TEST(DslTest, FunctionsOfNumbers) {
   Kernel floats("floats", [](Value<float> x, Value<Vec<float, 2>> v) {
     Var<float> q = x;

@@ -15,6 +15,7 @@
 #define KILN_DSL_HPP_
 
 #include "kiln/dsl/data.hpp"        // IWYU pragma: export
+#include "kiln/dsl/decompose.hpp"   // IWYU pragma: export
 #include "kiln/dsl/error.hpp"       // IWYU pragma: export
 #include "kiln/dsl/kernel.hpp"      // IWYU pragma: export
 #include "kiln/dsl/statements.hpp"  // IWYU pragma: export
