@@ -103,8 +103,8 @@ class Tape {
   // Adds memory that gradients use, and that the host may write to before they run.
   void AddMirrored(Buffer* buffer) { mirrored_.insert(buffer); }
   // The same of a gradient in a tree, whose active cells are cleared.
-  void AddTreeGradient(std::shared_ptr<const ScatteredAccess> gradient, size_t components) {
-    tree_gradients_[std::move(gradient)] = components;
+  void AddTreeGradient(const std::shared_ptr<const ScatteredAccess>& gradient, size_t components) {
+    tree_gradients_[gradient] = components;
   }
   // The nodes of a tree (Launcher::BindTree), for launches on a device that have them at an address
   // of the device. They outlive Gradients.

@@ -488,7 +488,8 @@ void CheckDecompositions(double bound) {
       for (std::size_t j = 0; j < N; ++j) {
         // The second one is the identity, the third one singular.
         const auto random = static_cast<S>(std::sin(1.0 + 7.0 * k + 2.3 * i + 5.1 * j * (i + 1)));
-        m[i][j] = k == 1 ? S{i == j} : k == 2 ? S{i + j == 0} : random;
+        const bool is_one = k == 1 ? i == j : i + j == 0;
+        m[i][j] = k > 2 ? random : static_cast<S>(is_one ? 1 : 0);
       }
     }
     x.set(m, k);
