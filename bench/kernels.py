@@ -43,6 +43,7 @@ ROWS = {
     "rays": Row(),
     "powers": Row(0.9, 2 * GRID),
     "products_4x4": Row(0.9, 3 * 4 << 20),
+    "bodies": Row(0.9, 2 * 7 << 20),
     "sparse_rows": Row(0.9),
     "neighbours": Row(0.9),
     "histogram": Row(0.9, STREAM),

@@ -48,6 +48,10 @@ double SecondsPerCall(int rounds, const std::function<void()>& call) {
   return times[times.size() / 2];
 }
 
+struct Body {
+  float place[3], speed[3], mass;
+};
+
 // What the rows read and write, as in programs.py.
 struct Data {
   float *x = Array<float>(kN), *y = Array<float>(kN);
@@ -69,6 +73,7 @@ struct Data {
   int32_t *keys = Array<int32_t>(kN), *bins = Array<int32_t>(65536);
   float *particles = Array<float>(2 * kParticles), *shuffled = Array<float>(2 * kParticles);
   float* mass = Array<float>(kGrid * kGrid);
+  std::vector<Body> bodies = std::vector<Body>(kParticles);
   float* velocity = Array<float>(2 * kSide * kSide);
   int32_t* cell_start = Array<int32_t>(kCellCount + 1);
   float* points = Array<float>(3 * kCellCount * kPerCell);
@@ -399,6 +404,17 @@ void Products(Data& d) {
   }
 }
 
+void Bodies(Data& d) {
+  Body* bodies = d.bodies.data();
+#pragma omp parallel for
+  for (int i = 0; i < kParticles; ++i) {
+    Body& b = bodies[i];
+    b.speed[1] -= 9.8f * 1e-4f;
+    for (int k = 0; k < 3; ++k) b.place[k] += b.speed[k] * 1e-4f;
+    b.mass *= 0.999f;
+  }
+}
+
 void SparseRows(Data& d) {
   const int32_t *start = d.row_start, *column = d.column;
   const float *value = d.value, *in = d.vector_in;
@@ -510,6 +526,7 @@ constexpr struct Row {
     {"rays", Rays},
     {"powers", Powers},
     {"products_4x4", Products},
+    {"bodies", Bodies},
     {"sparse_rows", SparseRows},
     {"neighbours", Neighbours},
     {"histogram", Histogram<kBins>},

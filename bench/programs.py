@@ -300,6 +300,8 @@ def powers():
 left = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
 right = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
 product = ti.Matrix.field(4, 4, ti.f32, shape=PRODUCTS)
+vec3 = ti.types.vector(3, ti.f32)
+bodies = ti.types.struct(place=vec3, speed=vec3, mass=ti.f32).field(shape=PARTICLES)
 row_start = ti.field(ti.i32, shape=ROW_COUNT + 1)
 column = ti.field(ti.i32, shape=ROW_COUNT * PER_ROW)
 value = ti.field(ti.f32, shape=ROW_COUNT * PER_ROW)
@@ -312,6 +314,15 @@ vector_out = ti.field(ti.f32, shape=ROW_COUNT)
 def products():
     for i in product:
         product[i] = left[i] @ right[i]
+
+
+@row("bodies")
+@ti.kernel
+def move_bodies():
+    for i in bodies:
+        bodies[i].speed += 1e-4 * ti.Vector([0.0, -9.8, 0.0])
+        bodies[i].place += 1e-4 * bodies[i].speed
+        bodies[i].mass *= 0.999
 
 
 @row("sparse_rows")

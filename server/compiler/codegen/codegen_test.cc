@@ -275,28 +275,34 @@ TEST(OptimizedCodeTest, ShortRowsEndWithShortVectors) {
   }
 }
 
-// What a vector loop has just stored, it would read again as part of the cell behind it.
-TEST(OptimizedCodeTest, StencilsOverCellsOfTwoFieldsStayScalar) {
-  const auto has_vectors = [](int cell, const std::string& op) {
-    auto code = TestKernel::OptimizedText(
-        Kernel({Dense(1, 1, {0, 0, cell}, "f32"), Dense(3, 1, {0, 0, cell}, "f32")},
-               Range({{1, 1000}}, absl::StrCat(R"(
-        %n = arith.constant -1 : i32
+// LLVM would store each element of a vector by itself and, where the next iteration reads the cell
+// behind its own, wait for that.
+TEST(OptimizedCodeTest, LoopsThatStorePartsOfCellsStayScalar) {
+  const auto has_vectors = [](int cell, int neighbour, int products) {
+    std::string body = absl::StrCat("%n = arith.constant ", neighbour, R"( : i32
         %j = arith.addi %i0, %n : i32
         %p = kiln.global 0 component 0 [%j] : !kiln.addr<f32>
-        %x = kiln.load %p : !kiln.addr<f32>
-        %y = )",
-                                               op, R"( : f32
-        %q = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
-        kiln.store %y, %q : !kiln.addr<f32>
-        kiln.continue)"))),
+        %y0 = kiln.load %p : !kiln.addr<f32>
+        )");
+    for (int i = 0; i < products; ++i) {
+      absl::StrAppend(&body, "%y", i + 1, " = arith.mulf %y", i, ", %y", i, " : f32\n");
+    }
+    absl::StrAppend(&body, R"(%q = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
+        kiln.store %y)",
+                    products, R"(, %q : !kiln.addr<f32>
+        kiln.continue)");
+    auto code = TestKernel::OptimizedText(
+        Kernel({Dense(1, 1, {0, 0, cell}, "f32"), Dense(3, 1, {0, 0, cell}, "f32")},
+               Range({{1, 1000}}, body)),
         Target::Cpu(4));
     EXPECT_TRUE(code.ok()) << code.status();
     return code.ok() && absl::StrContains(*code, " x float>");
   };
-  EXPECT_FALSE(has_vectors(8, "arith.mulf %x, %x"));
-  EXPECT_TRUE(has_vectors(8, "arith.divf %x, %x")) << "vectors save more";
-  EXPECT_TRUE(has_vectors(4, "arith.mulf %x, %x")) << "fields of their own";
+  EXPECT_FALSE(has_vectors(8, 0, 2));
+  EXPECT_TRUE(has_vectors(8, 0, 6)) << "vectors save more";
+  EXPECT_FALSE(has_vectors(8, -1, 6)) << "reads what has just been stored";
+  EXPECT_TRUE(has_vectors(8, -1, 20)) << "vectors save more than that costs";
+  EXPECT_TRUE(has_vectors(4, -1, 2)) << "stores whole cells";
 }
 
 // Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.

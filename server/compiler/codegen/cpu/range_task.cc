@@ -12,10 +12,10 @@
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/cpu/abi.h"
 #include "server/compiler/codegen/cpu/task_function.h"
+#include "server/compiler/codegen/cpu/vectorise.h"
 #include "server/compiler/codegen/dimensions.h"
 #include "server/compiler/codegen/lane_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
-#include "server/compiler/codegen/struct_plan.h"
 #include "server/compiler/passes/cost.h"
 
 namespace kiln::cpu {
@@ -523,62 +523,6 @@ bool ComputesFloats(mlir::Region& region) {
       .wasInterrupted();
 }
 
-// Whether each iteration works on neighbouring components of cells, such as a matrix: SLP makes
-// vectors of these. Across iterations the loop vectoriser would have to gather them.
-bool IsOfComponents(ir::RangeTaskOp op) {
-  constexpr int64_t kLeast = 8;
-  auto kernel = op->getParentOfType<ir::KernelOp>();
-  bool any = false;
-  for (mlir::Operation& inner : op.getBody().front()) {
-    if (inner.getNumRegions() > 0) return false;
-    auto global = llvm::dyn_cast<ir::GlobalOp>(inner);
-    if (!global) continue;
-    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
-    if (!dense || dense.getNumDigits() == 0) return false;
-    const auto count = static_cast<int64_t>(dense.getTypes().size());
-    const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
-    const int64_t stride = dense.getDigitStride(base, dense.getNumDigits() - 1);
-    // Whole vectors of 4, and no gaps between the cells' components.
-    if (count < kLeast || count % 4 != 0) return false;
-    if (stride != count * Bytes(global.getType().getPointee())) return false;
-    any = true;
-  }
-  return any;
-}
-
-// Whether each iteration reads a cell behind its own, of which the one before has stored another
-// number, as a stencil does over cells of two fields. A vector loop reads cells whole, with what it
-// has just stored, and waits until that is in the cache: longer than vectors save where there is
-// little to compute. Fields of equal cells that do not adjoin are taken for those of one cell.
-bool WaitsForItsStores(ir::RangeTaskOp op) {
-  constexpr int kLittle = 12;  // operations on floats
-  if (op.getNumDims() == 0) return false;
-  auto kernel = op->getParentOfType<ir::KernelOp>();
-  llvm::SmallVector<int64_t> stored, behind;  // bytes of the cells
-  int computed = 0;
-  for (mlir::Operation& inner : op.getBody().front()) {
-    if (inner.getNumRegions() > 0 || llvm::isa<mlir::math::MathDialect>(inner.getDialect()) ||
-        llvm::isa<mlir::arith::DivFOp>(inner)) {
-      return false;
-    }
-    computed += llvm::isa<mlir::arith::AddFOp, mlir::arith::SubFOp, mlir::arith::MulFOp>(inner);
-    auto global = llvm::dyn_cast<ir::GlobalOp>(inner);
-    if (!global || global.getIndices().empty()) continue;
-    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
-    if (!dense || dense.getNumDigits() == 0) continue;
-    const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
-    const int last = dense.getNumDigits() - 1;
-    const int64_t cell = dense.getDigitStride(base, last);
-    const Shifted at = ShiftOf(global.getIndices()[dense.getDigitAxis(last)]);
-    const bool is_own = at.index == op.getIndices().back();
-    if (!is_own || cell <= Bytes(global.getType().getPointee())) continue;
-    if (at.by < 0) behind.push_back(cell);
-    if (llvm::any_of(global->getUsers(), llvm::IsaPred<ir::StoreOp>)) stored.push_back(cell);
-  }
-  const auto is_stored = [&](int64_t cell) { return llvm::is_contained(stored, cell); };
-  return computed <= kLittle && llvm::any_of(behind, is_stored);
-}
-
 // Whether an index comes from data or from a float, and so is different in each iteration in no
 // way that is known.
 bool IsFromData(mlir::Value index, int depth = 8) {
@@ -689,9 +633,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   RangeEmitter emitter(f, op, std::move(dimensions));
   if (lane_emitter) emitter.set_lanes(&*lane_emitter);
   emitter.set_step(StepOf(op, lanes));
-  if (IsOfComponents(op) || WaitsForItsStores(op)) {
-    emitter.set_vectorise(FunctionEmitter::Vectorise::kBySlp);
-  }
+  emitter.set_vectorise(VectoriseOf(op));
   emitter.set_split(SplitOf(op));
   emitter.set_stream(StreamOf(op));
   if (emitter.HasRaggedRows()) function->addFnAttr(codegen::kRaggedRows);

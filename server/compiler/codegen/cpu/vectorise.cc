@@ -1,0 +1,125 @@
+#include "server/compiler/codegen/cpu/vectorise.h"
+
+#include <algorithm>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "server/compiler/codegen/scalar_ops.h"
+#include "server/compiler/codegen/struct_plan.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Whether each iteration works on neighbouring components of cells, such as a matrix: SLP makes
+// vectors of these. Across iterations the loop vectoriser would have to gather them.
+bool IsOfComponents(ir::RangeTaskOp op) {
+  constexpr int64_t kLeast = 8;
+  auto kernel = op->getParentOfType<ir::KernelOp>();
+  bool any = false;
+  for (mlir::Operation& inner : op.getBody().front()) {
+    if (inner.getNumRegions() > 0) return false;
+    auto global = llvm::dyn_cast<ir::GlobalOp>(inner);
+    if (!global) continue;
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
+    if (!dense || dense.getNumDigits() == 0) return false;
+    const auto count = static_cast<int64_t>(dense.getTypes().size());
+    const int base = static_cast<int>(dense.getComponentBase(global.getComponent()));
+    const int64_t stride = dense.getDigitStride(base, dense.getNumDigits() - 1);
+    // Whole vectors of 4, and no gaps between the cells' components.
+    if (count < kLeast || count % 4 != 0) return false;
+    if (stride != count * Bytes(global.getType().getPointee())) return false;
+    any = true;
+  }
+  return any;
+}
+
+// What a loop stores, in cells of which it leaves out a part: other members of a struct, or fields
+// beside its own in one SNode.
+struct PartialCells {
+  int64_t numbers = 0;  // stored by an iteration
+  int64_t bytes = 0;    // of the largest such cell
+  // Whether an iteration reads the cell behind its own, which the one before has stored to. Fields
+  // of equal cells that do not adjoin are taken for those of one cell.
+  bool are_read_behind = false;
+};
+
+PartialCells PartialCellsOf(ir::RangeTaskOp op) {
+  struct Cell {
+    uint32_t storage;
+    int64_t base, by, bytes, numbers, stored;
+  };
+  auto kernel = op->getParentOfType<ir::KernelOp>();
+  llvm::SmallVector<Cell> cells;
+  llvm::SmallVector<int64_t> behind;  // bytes of the cells
+  for (auto global : op.getBody().front().getOps<ir::GlobalOp>()) {
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel.getStorages()[global.getStorage()]);
+    if (!dense || dense.getNumDigits() == 0 || global.getIndices().empty()) continue;
+    const int64_t base = dense.getComponentBase(static_cast<int>(global.getComponent()));
+    const int last = dense.getNumDigits() - 1;
+    const int64_t bytes = dense.getDigitStride(static_cast<int>(base), last);
+    const Shifted at = ShiftOf(global.getIndices()[dense.getDigitAxis(last)]);
+    const int64_t own = Bytes(global.getType().getPointee());
+    if (at.index != op.getIndices().back() || bytes <= own) continue;
+    if (at.by < 0) behind.push_back(bytes);
+    if (llvm::none_of(global->getUsers(), llvm::IsaPred<ir::StoreOp>)) continue;
+    auto cell = llvm::find_if(cells, [&](const Cell& one) {
+      return one.storage == global.getStorage() && one.base == base && one.by == at.by;
+    });
+    if (cell == cells.end()) {
+      cells.push_back({static_cast<uint32_t>(global.getStorage()), base, at.by, bytes, 0, 0});
+      cell = std::prev(cells.end());
+    }
+    ++cell->numbers;
+    cell->stored += own;
+  }
+  PartialCells found;
+  for (const Cell& cell : cells) {
+    if (cell.stored >= cell.bytes) continue;
+    found.numbers += cell.numbers;
+    found.bytes = std::max(found.bytes, cell.bytes);
+    found.are_read_behind |= llvm::is_contained(behind, cell.bytes);
+  }
+  return found;
+}
+
+// Whether iterations one after the other are faster than vectors across them, since each stores a
+// part of a cell only. LLVM then stores the elements of a vector one by one, at addresses that it
+// takes from another vector; and where the next iteration reads a cell whole, with what has just
+// been stored there, the processor waits until that is in the cache. Measured on a Zen 5: particles
+// that move, as structs, take a fifth of the time.
+bool StoresPartsOfCells(ir::RangeTaskOp op) {
+  // Operations for each number that is stored, up to which vectors do not repay that.
+  constexpr int64_t kOfShortCells = 3, kOfLongCells = 5, kIfReadBehind = 12;
+  constexpr int64_t kLongCell = 16;
+  if (op.getNumDims() == 0) return false;
+  const PartialCells cells = PartialCellsOf(op);
+  if (cells.numbers == 0) return false;
+  int64_t computed = 0;
+  for (mlir::Operation& inner : op.getBody().front()) {
+    if (inner.getNumRegions() > 0 || llvm::isa<mlir::math::MathDialect>(inner.getDialect()) ||
+        llvm::isa<mlir::arith::DivFOp>(inner)) {
+      return false;
+    }
+    // Sums of integers are rather indices.
+    const bool is_of_floats =
+        llvm::any_of(inner.getOperandTypes(), llvm::IsaPred<mlir::FloatType>) ||
+        llvm::any_of(inner.getResultTypes(), llvm::IsaPred<mlir::FloatType>);
+    const bool is_index =
+        !is_of_floats && llvm::isa<mlir::arith::AddIOp, mlir::arith::SubIOp>(inner);
+    computed += llvm::isa<mlir::arith::ArithDialect>(inner.getDialect()) &&
+                inner.getNumOperands() > 0 && !is_index;
+  }
+  const int64_t most = cells.are_read_behind      ? kIfReadBehind
+                       : cells.bytes >= kLongCell ? kOfLongCells
+                                                  : kOfShortCells;
+  return computed <= most * cells.numbers;
+}
+
+}  // namespace
+
+FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op) {
+  return IsOfComponents(op) || StoresPartsOfCells(op) ? FunctionEmitter::Vectorise::kBySlp
+                                                      : FunctionEmitter::Vectorise::kAsLlvmSees;
+}
+
+}  // namespace kiln::cpu

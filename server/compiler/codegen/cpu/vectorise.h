@@ -1,0 +1,15 @@
+// How LLVM is to vectorise the cells of a range task. Private to this folder.
+#ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_VECTORISE_H_
+#define KILN_SERVER_COMPILER_CODEGEN_CPU_VECTORISE_H_
+
+#include "server/compiler/codegen/function_emitter.h"
+
+namespace kiln::cpu {
+
+// As LLVM sees, or by SLP alone where vectors across iterations would be slower: in cells of many
+// components, and where each iteration stores a part of a cell.
+FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_SERVER_COMPILER_CODEGEN_CPU_VECTORISE_H_
