@@ -178,22 +178,16 @@ class Transformer:
 
     def address(self, node):
         handler = ADDRESS_HANDLERS.get(node.__class__)
-        if handler is None:
-            return self.visit(node)
-        try:
-            return handler(self, node)
-        except Exception as error:
-            if self.raised:
-                raise
-            self.raised = True
-            raise report.located(self.source, node, error) from None
+        return self.visit(node) if handler is None else self._located(handler, node)
 
     def argument(self, node):
         """As `address`, for an argument that a function may write to: `v.xy` and `m[1, :]` of a
         variable or an element in memory are Refs, too."""
         handler = ARGUMENT_HANDLERS.get(node.__class__)
-        if handler is None:
-            return self.address(node)
+        return self.address(node) if handler is None else self._located(handler, node)
+
+    def _located(self, handler, node):
+        """What `handler` makes of the node; its errors are raised with the node's place."""
         try:
             return handler(self, node)
         except Exception as error:

@@ -1,10 +1,11 @@
-// LLVM's command-line flags that its code generator reads and that no interface of its own sets.
-// They belong to the process, and LLD resets them: so each module sets all of them.
+// LLVM's command-line flags that no interface of its own sets. They belong to the process, and LLD
+// resets them: so each module sets all of them.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_
 
 namespace kiln::codegen {
 
+// Those that the code generator reads.
 struct LlvmFlags {
   bool skip_loop_strength_reduction = false;
   bool skip_machine_licm = false;
@@ -14,8 +15,9 @@ struct LlvmFlags {
 // Not thread-safe, as LLVM's flags are not.
 void SetLlvmFlags(const LlvmFlags& flags);
 
-// The same for the optimiser: whether what a vector loop of eight elements leaves over at its end
-// is a loop of shorter vectors, which takes a fifth longer to compile, or one of single elements.
+// The one that the optimiser reads: whether what a vector loop of eight elements leaves over at its
+// end is a loop of shorter vectors, which takes a fifth longer to compile, or one of single
+// elements.
 void SetShortVectors(bool wanted);
 
 }  // namespace kiln::codegen
