@@ -53,18 +53,13 @@ void Activity::KeepUnit(const std::shared_ptr<proto::RequestRecord>& record) {
     record->clear_unit();
     return;
   }
-  // Drops records that neither list holds any more; a record with a small unit would otherwise
-  // stay.
-  if (with_unit_.size() > 2 * (kMaxRecent + kMaxSlowest)) {
-    uint64_t freed = 0;
-    const auto dropped =
-        std::remove_if(with_unit_.begin(), with_unit_.end(), [&freed](const auto& old) {
-          if (old.use_count() > 1) return false;
-          freed += old->unit().size();
-          return true;
-        });
-    with_unit_.erase(dropped, with_unit_.end());
-    unit_bytes_ -= freed;
+  // The two lists hold fewer records than this, so one of these is in neither. It is near the
+  // front: only the slowest records stay longer than newer ones.
+  if (with_unit_.size() > kMaxRecent + kMaxSlowest) {
+    const auto left = std::find_if(with_unit_.begin(), with_unit_.end(),
+                                   [](const auto& old) { return old.use_count() == 1; });
+    unit_bytes_ -= (*left)->unit().size();
+    with_unit_.erase(left);
   }
   unit_bytes_ += record->unit().size();
   with_unit_.push_back(record);

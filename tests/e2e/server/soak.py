@@ -35,11 +35,14 @@ def fill(c: ti.template()):
     for i in x:
         x[i] = i * c + 1
 numbers = random.Random(int(sys.argv[1]))
-for n in range(8):
+for n in range(int(sys.argv[2])):
     c = numbers.randrange(50) if n % 2 else numbers.randrange(10**8)
     fill(c)
     assert x[3] == 3 * c + 1
 """
+# As many kernels as the daemon keeps records of (kMaxRecent and kMaxSlowest in activity.cc), and a
+# few more. They are compiled before the first look: lists that fill would look like growth.
+KEPT_RECORDS = 600
 # The daemon's growth relative to its first quarter of an hour, or to the first third of a shorter
 # run.
 SLACK, SLACK_KB = 1.1, 4096
@@ -83,9 +86,9 @@ class Soak:
         self.failures = []
         self.samples = []
 
-    def run_program(self):
+    def run_program(self, calls=8):
         done = subprocess.run(
-            [*KILN, "run", "-q", self.program, str(self.seeds.randrange(10**9))],
+            [*KILN, "run", "-q", self.program, str(self.seeds.randrange(10**9)), str(calls)],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -118,7 +121,7 @@ class Soak:
                 self.killed += 1
 
     def run(self, seconds):
-        self.run_program()  # starts the daemon
+        self.run_program(2 * KEPT_RECORDS)  # starts the daemon
         daemon = self.daemon()
         threads = [threading.Thread(target=self.client) for _ in range(self.clients)]
         for thread in threads:
