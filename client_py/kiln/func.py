@@ -100,6 +100,10 @@ class Func:
         self.by_reference(0)
         return any(self._references)
 
+    def __reduce__(self):
+        # As for Python's functions, a copy is the function itself, and a pickle has its name.
+        return self.__qualname__
+
     def bind(self, args, kwargs):
         """The arguments in the order of the parameters, including defaults."""
         parameters = self.source.parameters

@@ -394,6 +394,10 @@ class Kernel(_native.KernelBase):
     def _adjoint(self):
         return self.grad
 
+    def __reduce__(self):
+        # As for Python's functions, a copy is the kernel itself, and a pickle has its name.
+        return self.__qualname__
+
     def __repr__(self):
         return f"<ti.kernel {self.__qualname__}>"
 

@@ -14,12 +14,19 @@ class Names:
 
 
 class Name:
-    """A member of an enumeration."""
+    """A member of an enumeration. Members of equal names are equal, so copies and pickles are,
+    too."""
 
     __slots__ = ("kind", "name", "value")
 
     def __init__(self, kind, name, value):
         self.kind, self.name, self.value = kind, name, value
+
+    def __eq__(self, other):
+        return isinstance(other, Name) and (other.kind, other.name) == (self.kind, self.name)
+
+    def __hash__(self):
+        return hash((self.kind, self.name))
 
     def __repr__(self):
         return f"<{self.kind}.{self.name}: {self.value}>"

@@ -89,6 +89,16 @@ PyObject* BoundKernelDoc(PyObject* self, void*) {
   return PyObject_GetAttrString(reinterpret_cast<BoundKernelObject*>(self)->kernel, "__doc__");
 }
 
+// Copies and pickles bind the kernel to a copy of the object.
+PyObject* BoundKernelReduce(PyObject* self, PyObject*) {
+  auto* bound = reinterpret_cast<BoundKernelObject*>(self);
+  PyObject* bind = PyObject_GetAttrString(bound->kernel, "__get__");
+  return bind == nullptr ? nullptr : Py_BuildValue("N(O)", bind, bound->object);
+}
+
+PyMethodDef bound_kernel_methods[] = {{"__reduce__", BoundKernelReduce, METH_NOARGS, nullptr},
+                                      {nullptr, nullptr, 0, nullptr}};
+
 PyGetSetDef bound_kernel_getset[] = {{"__doc__", BoundKernelDoc, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -122,6 +132,7 @@ bool ReadyBoundKernels(PyTypeObject* base) {
   BoundKernelType.tp_richcompare = BoundKernelCompare;
   BoundKernelType.tp_hash = BoundKernelHash;
   BoundKernelType.tp_repr = BoundKernelRepr;
+  BoundKernelType.tp_methods = bound_kernel_methods;
   BoundKernelType.tp_getset = bound_kernel_getset;
   BoundKernelType.tp_members = bound_kernel_members;
   BoundKernelType.tp_call = PyVectorcall_Call;

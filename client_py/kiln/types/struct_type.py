@@ -1,5 +1,7 @@
 """Types of structs: named members with types, and methods."""
 
+import sys
+
 from .. import active, originals, provided
 from ..diagnostics import near, say
 from .scalar import cook_dtype
@@ -21,7 +23,8 @@ class StructType(CompoundType):
                 self.members[name] = dtype
             else:
                 self.members[name] = cook_dtype(dtype)
-        self.__name__ = "StructType"
+        self.__name__ = self.__qualname__ = "StructType"
+        self.__module__ = __name__
 
     def _member_types(self):
         return list(self.members.items())
@@ -85,6 +88,19 @@ class StructType(CompoundType):
         for name, of in self.members.items():
             members[name] = of.filled_with_scalar(value) if isinstance(of, StructType) else value
         return self(**members)
+
+    def __reduce_ex__(self, protocol):
+        # The methods of `ti.dataclass` have pickles only by the name of their type.
+        if self._is_global():
+            return self.__qualname__
+        return super().__reduce_ex__(protocol)
+
+    def _is_global(self):
+        """Whether the type is what its module knows by its name."""
+        found = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return found is self
 
     def __eq__(self, other):
         return isinstance(other, StructType) and self._member_types() == other._member_types()

@@ -47,10 +47,18 @@ class Struct(PythonStruct, metaclass=Public):
         object.__setattr__(self, "_methods", methods or {})
         object.__setattr__(self, "_entries", entries)
 
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        if self._type is not None:
+            del state["_methods"]
+        return state
+
     def __setstate__(self, state):
         # Pickles of earlier builds have these names.
         renamed = {"entries": "_entries", "methods": "_methods"}
         self.__dict__.update({renamed.get(name, name): value for name, value in state.items()})
+        if self._type is not None:
+            self.__dict__["_methods"] = self._type.methods
 
     def __getattribute__(self, name):
         if name in _HIDDEN_BY_MEMBERS:
@@ -208,6 +216,7 @@ def dataclass(cls):
             methods[name] = attribute
     result = StructType(**fields, __struct_methods=methods)
     result.__name__ = cls.__name__
+    result.__qualname__, result.__module__ = cls.__qualname__, cls.__module__
     return result
 
 

@@ -1,6 +1,10 @@
 """Classes of kernels and functions."""
 
 # ruff: noqa: E741, F821, F841
+import copy
+import functools
+import pickle
+
 from harness import case, ti
 
 
@@ -162,3 +166,71 @@ def missing_attribute_of_self(show):
             return self.velocty
 
     show.error(Thing().read)
+
+
+@ti.func
+def doubled(x):
+    return x * 2
+
+
+@ti.kernel
+def double(x: ti.i32) -> ti.i32:
+    return doubled(x)
+
+
+@ti.data_oriented
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+        self.kernel, self.func = double, doubled
+
+    @ti.kernel
+    def of(self, x: ti.i32) -> ti.i32:
+        return self.func(x) * self.scale
+
+
+@case()
+def copies_and_pickles_of_kernels_and_functions(show):
+    for value in (double, doubled, Scaled.of):
+        found = copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))
+        show([other is value for other in found])
+    show(pickle.loads(pickle.dumps(functools.partial(double, 3)))())
+    scaled = Scaled(5)
+    deep, pickled = copy.deepcopy(scaled), pickle.loads(pickle.dumps(scaled))
+    deep.scale = 7
+    show(scaled.of(1), deep.of(1), pickled.of(1), deep.kernel is double)
+
+
+@case(differs="calls that trip over Taichi's own code")
+def copies_and_pickles_of_bound_kernels(show):
+    scaled = Scaled(5)
+    first, second = copy.copy(scaled.of), copy.deepcopy(scaled.of)
+    second.__self__.scale = 7
+    third = pickle.loads(pickle.dumps(scaled.of))
+    show(first == scaled.of, first(1), second(1), third(1))
+
+
+@ti.dataclass
+class Cell:
+    x: ti.f32
+
+    @ti.func
+    def twice(self):
+        return self.x * 2
+
+    def thrice(self):
+        return self.x * 3
+
+
+@ti.kernel
+def twice(cell: Cell) -> ti.f32:
+    return cell.twice()
+
+
+@case(differs="calls that trip over Taichi's own code")
+def copies_and_pickles_of_structs_with_methods(show):
+    show(pickle.loads(pickle.dumps(Cell)) is Cell)
+    cell = Cell(4.0)
+    for other in (copy.deepcopy(cell), pickle.loads(pickle.dumps(cell))):
+        cell.x += 1
+        show(other, twice(other), other.thrice())

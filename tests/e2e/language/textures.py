@@ -449,6 +449,7 @@ def copies(show):
     writer(F.r32f)(tex, 0, 0, ti.math.vec4(9.0, 0.0, 0.0, 0.0))
     read = reader()
     show(read(same, 0, 0), read(other, 0, 0))
+    show(copy.deepcopy(F.r32f) == F.r32f, F.r32f == F.rg32f)
     show.error(lambda: tex[0, 0])
 
 
