@@ -1,25 +1,18 @@
 // Kernels written as text, run at every CPU level, with and without optimisation.
 #include "server/compiler/codegen/codegen.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/language/op_table.h"
 #include "runtime/cpu/host_target.h"
+#include "server/compiler/codegen/kernel_text.h"
 #include "server/compiler/codegen/test_kernel.h"
 
 namespace kiln {
 namespace {
-
-using testing::AllOf;
-using testing::ContainsRegex;
-using testing::Not;
 
 uint64_t Slot(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 uint64_t Slot(float number) {
@@ -31,43 +24,6 @@ float FloatOf(uint64_t slot) {
   float number;
   std::memcpy(&number, &slot, 4);
   return number;
-}
-
-// A dense field of scalars: `digits` are axis, extent, stride.
-std::string Dense(int slot, int axes, const std::vector<int>& digits, const std::string& type,
-                  const std::string& offset = "", int alias = 0,
-                  const std::string& components = "0, 0") {
-  return absl::StrCat("#kiln.dense<slot = ", slot, ", axes = ", axes, ", digits = [",
-                      absl::StrJoin(digits, ", "), "], offset = [", offset, "], types = [", type,
-                      "], components = [", components,
-                      "], bases = 1, base_strides = [], alias = ", alias, ", read_only = false>");
-}
-
-std::string Kernel(const std::vector<std::string>& storages, const std::string& tasks,
-                   const std::string& results = "") {
-  return absl::StrCat("kiln.kernel @k storages [", absl::StrJoin(storages, ", "), "] results [",
-                      results, "] {\n", tasks, "\nkiln.return\n}\n");
-}
-
-// A range task over constant bounds.
-std::string Range(const std::vector<std::pair<int, int>>& bounds, const std::string& body,
-                  const std::string& finish = "") {
-  std::string constants, names, types, indices;
-  for (size_t d = 0; d < bounds.size(); ++d) {
-    absl::StrAppend(&constants, "%l", d, " = arith.constant ", bounds[d].first, " : i64\n%u", d,
-                    " = arith.constant ", bounds[d].second, " : i64\n");
-    absl::StrAppend(&names, d ? ", " : "", "%l", d, ", %u", d);
-    absl::StrAppend(&types, d ? ", " : "", "i64, i64");
-    absl::StrAppend(&indices, d ? ", " : "", "%i", d, " : i32");
-  }
-  const bool accumulates = body.find("%acc") != std::string::npos;
-  return absl::StrCat("kiln.task.range_for \"t\" bounds {\n", constants, "kiln.yield ", names,
-                      " : ", types, "\n} body (", indices, accumulates ? ", %acc : f32" : "",
-                      ") {\n", body, "\n}", finish.empty() ? "" : " finish " + finish);
-}
-
-std::string Serial(const std::string& body) {
-  return "kiln.task.serial \"s\" {\n" + body + "\nkiln.return\n}\n";
 }
 
 // What the kernels of this process have on their tape.
@@ -106,25 +62,6 @@ INSTANTIATE_TEST_SUITE_P(Levels, CodegenTest,
                                          Configuration{Target::Cpu(3), 1},
                                          Configuration{Target::Cpu(3), 0}));
 
-constexpr char kFillBody[] = R"(
-    %a = kiln.argument 0 : f32
-    %f = arith.sitofp %i0 : i32 to f32
-    %v = arith.mulf %a, %f fastmath<reassoc,contract> : f32
-    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-    kiln.store %v, %p : !kiln.addr<f32>
-    kiln.continue)";
-
-constexpr char kScaleBody[] = R"(
-    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-    %x = kiln.load %from : !kiln.addr<f32>
-    %a = kiln.argument 0 : f32
-    %ax = arith.mulf %a, %x fastmath<reassoc,contract> : f32
-    %one = arith.constant 1.0 : f32
-    %v = arith.addf %ax, %one fastmath<reassoc,contract> : f32
-    %p = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
-    kiln.store %v, %p : !kiln.addr<f32>
-    kiln.continue)";
-
 // Stores past the caches and ordinary ones leave the same, at any address, and nothing beside it.
 TEST_P(CodegenTest, StreamsStoreWhatOtherLoopsDo) {
   auto kernel =
@@ -148,209 +85,6 @@ TEST_P(CodegenTest, StreamsStoreWhatOtherLoopsDo) {
       ASSERT_EQ(std::memcmp(stored[0], stored[1], sizeof stored[0]), 0) << offset;
     }
   }
-}
-
-TEST(OptimizedCodeTest, StreamsPassTheCachesByAlignedVectors) {
-  const std::string loop =
-      Kernel({Dense(1, 1, {0, 0, 4}, "f32"), Dense(3, 1, {0, 0, 4}, "f32", "", 1)},
-             Range({{0, 1000}}, kScaleBody));
-  auto text = TestKernel::OptimizedText(loop);
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_NE(text->find("!nontemporal"), std::string::npos);
-  EXPECT_NE(text->find("sfence"), std::string::npos);
-  // The line is there already, since the loop has read it.
-  std::string in_place = kScaleBody;
-  in_place.replace(in_place.find("kiln.store %v, %p"), 17, "kiln.store %v, %from");
-  text = TestKernel::OptimizedText(
-      Kernel({Dense(1, 1, {0, 0, 4}, "f32"), Dense(3, 1, {0, 0, 4}, "f32", "", 1)},
-             Range({{0, 1000}}, in_place)));
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_EQ(text->find("!nontemporal"), std::string::npos);
-}
-
-// The sum of nine bytes takes 12 bits: more than LLVM sees by itself in so long a chain.
-TEST(OptimizedCodeTest, SumsOfBytesTake16BitsALane) {
-  for (const std::string quotient : {"arith.shrui %sum9, %three", "arith.divui %sum9, %three"}) {
-    std::string body = "%sum0 = arith.constant 0 : i32\n%three = arith.constant 3 : i32\n";
-    for (int i = 0; i < 9; ++i) {
-      absl::StrAppend(&body, "%c", i, " = arith.constant ", i, " : i32\n%j", i,
-                      " = arith.addi %i0, %c", i, " : i32\n%p", i,
-                      " = kiln.global 0 component 0 [%j", i, "] : !kiln.addr<i8>\n%b", i,
-                      " = kiln.load %p", i, " : !kiln.addr<i8>\n%x", i, " = arith.extui %b", i,
-                      " : i8 to i32\n%sum", i + 1, " = arith.addi %sum", i, ", %x", i, " : i32\n");
-    }
-    absl::StrAppend(&body, "%q = ", quotient, R"( : i32
-        %r = arith.trunci %q : i32 to i8
-        %to = kiln.global 1 component 0 [%i0] : !kiln.addr<i8>
-        kiln.store %r, %to : !kiln.addr<i8>
-        kiln.continue)");
-    auto text = TestKernel::OptimizedText(
-        Kernel({Dense(1, 1, {0, 0, 1}, "i8"), Dense(3, 1, {0, 0, 1}, "i8", "", 1)},
-               Range({{0, 1000}}, body)));
-    ASSERT_TRUE(text.ok()) << text.status();
-    EXPECT_TRUE(absl::StrContains(*text, "x i16>")) << *text;
-    EXPECT_FALSE(absl::StrContains(*text, "x i32>")) << *text;
-  }
-}
-
-// Bytes are shifted in 32 bits, so that counts up to 31 are defined. Lanes of 32 bits would take
-// two to eight times as long.
-TEST(OptimizedCodeTest, ShiftsOfBytesTake8BitsALane) {
-  const auto text = [](const std::string& count, const std::string& shift, uint32_t level) {
-    auto code = TestKernel::OptimizedText(
-        Kernel(
-            {Dense(1, 1, {0, 0, 1}, "i8"), Dense(3, 1, {0, 0, 1}, "i8", "", 1),
-             Dense(5, 1, {0, 0, 1}, "i8", "", 2)},
-            Range({{0, 1000}}, absl::StrCat(R"(
-    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<i8>
-    %x = kiln.load %from : !kiln.addr<i8>
-    %by = kiln.global 1 component 0 [%i0] : !kiln.addr<i8>
-    %each = kiln.load %by : !kiln.addr<i8>
-    %one = arith.extui %each : i8 to i32
-    %all = kiln.argument 6 : i32
-    %most = arith.constant 31 : i32
-    %count = arith.andi )",
-                                            count, R"(, %most : i32
-    %wide = arith.)",
-                                            shift == "shrsi" ? "extsi" : "extui", R"( %x : i8 to i32
-    %shifted = arith.)",
-                                            shift, R"( %wide, %count : i32
-    %result = arith.trunci %shifted : i32 to i8
-    %to = kiln.global 2 component 0 [%i0] : !kiln.addr<i8>
-    kiln.store %result, %to : !kiln.addr<i8>
-    kiln.continue)"))),
-        Target::Cpu(level));
-    EXPECT_TRUE(code.ok()) << code.status();
-    return code.ok() ? *code : "";
-  };
-  const auto narrow = ContainsRegex("(shl|lshr|ashr)[a-z ]* <[0-9]+ x i8>");
-  const auto wide = ContainsRegex("(shl|lshr|ashr)[a-z ]* <[0-9]+ x i(16|32)>");
-  for (const std::string shift : {"shli", "shrui", "shrsi"}) {
-    for (const uint32_t level : {2, 3}) {
-      EXPECT_THAT(text("%one", shift, level), AllOf(narrow, Not(wide))) << shift << level;
-    }
-    for (const uint32_t level : {2, 3, 4}) {
-      EXPECT_THAT(text("%all", shift, level), AllOf(narrow, Not(wide))) << shift << level;
-    }
-  }
-}
-
-// 512-bit vectors of other loops would lower the clock of many processors.
-TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
-  const auto has = [](const std::string& op, absl::string_view text) {
-    const std::string body = absl::StrCat(R"(
-        %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-        %x = kiln.load %p : !kiln.addr<f32>
-        %y = )",
-                                          op, R"( fastmath<afn> : f32
-        kiln.store %y, %p : !kiln.addr<f32>
-        kiln.continue)");
-    auto code = TestKernel::OptimizedText(
-        Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)), Target::Cpu(4));
-    EXPECT_TRUE(code.ok()) << code.status();
-    return code.ok() && absl::StrContains(*code, text);
-  };
-  EXPECT_TRUE(has("math.sin %x", "@_ZGVeN16v_sinf(<16 x float>"));
-  EXPECT_TRUE(has("arith.mulf %x, %x", "<8 x float>"));
-  EXPECT_FALSE(has("arith.mulf %x, %x", "<16 x float>"));
-}
-
-// Longer rows do not repay the compiler's work for a second vector loop. The first kernel comes
-// again: what another one asks for must not stay.
-TEST(OptimizedCodeTest, ShortRowsEndWithShortVectors) {
-  const std::vector<std::tuple<int, int, bool>> rows = {
-      {0, 192, false}, {1, 191, true}, {0, 192, false}, {1, 1023, false}};
-  for (const auto& [begin, end, ragged] : rows) {
-    auto code = TestKernel::OptimizedText(
-        Kernel({Dense(1, 2, {0, 0, 4096, 1, 1024, 4}, "f32")}, Range({{0, 100}, {begin, end}}, R"(
-        %p = kiln.global 0 component 0 [%i0, %i1] : !kiln.addr<f32>
-        %x = kiln.load %p : !kiln.addr<f32>
-        %y = arith.mulf %x, %x : f32
-        kiln.store %y, %p : !kiln.addr<f32>
-        kiln.continue)")),
-        Target::Cpu(4));
-    ASSERT_TRUE(code.ok()) << code.status();
-    EXPECT_TRUE(absl::StrContains(*code, "<8 x float>")) << begin << " " << end;
-    EXPECT_EQ(absl::StrContains(*code, "<4 x float>"), ragged) << begin << " " << end;
-  }
-}
-
-// LLVM would store each element of a vector by itself and, where the next iteration reads the cell
-// behind its own, wait for that.
-TEST(OptimizedCodeTest, LoopsThatStorePartsOfCellsStayScalar) {
-  const auto has_vectors = [](int cell, int neighbour, int products) {
-    std::string body = absl::StrCat("%n = arith.constant ", neighbour, R"( : i32
-        %j = arith.addi %i0, %n : i32
-        %p = kiln.global 0 component 0 [%j] : !kiln.addr<f32>
-        %y0 = kiln.load %p : !kiln.addr<f32>
-        )");
-    for (int i = 0; i < products; ++i) {
-      absl::StrAppend(&body, "%y", i + 1, " = arith.mulf %y", i, ", %y", i, " : f32\n");
-    }
-    absl::StrAppend(&body, R"(%q = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
-        kiln.store %y)",
-                    products, R"(, %q : !kiln.addr<f32>
-        kiln.continue)");
-    auto code = TestKernel::OptimizedText(
-        Kernel({Dense(1, 1, {0, 0, cell}, "f32"), Dense(3, 1, {0, 0, cell}, "f32")},
-               Range({{1, 1000}}, body)),
-        Target::Cpu(4));
-    EXPECT_TRUE(code.ok()) << code.status();
-    return code.ok() && absl::StrContains(*code, " x float>");
-  };
-  EXPECT_FALSE(has_vectors(8, 0, 2));
-  EXPECT_TRUE(has_vectors(8, 0, 6)) << "vectors save more";
-  EXPECT_FALSE(has_vectors(8, -1, 6)) << "reads what has just been stored";
-  EXPECT_TRUE(has_vectors(8, -1, 20)) << "vectors save more than that costs";
-  EXPECT_TRUE(has_vectors(4, -1, 2)) << "stores whole cells";
-}
-
-// Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.
-TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
-  auto text = TestKernel::OptimizedText(
-      Kernel({Dense(1, 1, {0, 0, 48}, "f32"), Dense(3, 1, {0, 0, 48}, "f32", "", 1)},
-             Range({{0, 1000}}, R"(
-    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-    %x = kiln.load %from : !kiln.addr<f32>
-    %to = kiln.global 1 component 0 [%i0] : !kiln.addr<f32>
-    %y = kiln.load %to : !kiln.addr<f32>
-    %less = arith.cmpf olt, %x, %y : f32
-    %v0 = arith.mulf %x, %y fastmath<reassoc,contract> : f32
-    %v1 = arith.addf %v0, %x fastmath<reassoc,contract> : f32
-    %v2 = arith.divf %v1, %y fastmath<reassoc,contract> : f32
-    kiln.if %less {
-      kiln.store %v2, %to : !kiln.addr<f32>
-      kiln.yield
-    }
-    kiln.continue)")),
-      Target::Cpu(4));
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_FALSE(absl::StrContains(*text, "masked.gather")) << *text;
-  EXPECT_FALSE(absl::StrContains(*text, "masked.scatter")) << *text;
-}
-
-// SLP would make one access of two numbers that adjoin, also where data says which.
-TEST(OptimizedCodeTest, ScatteredNumbersStayApart) {
-  const auto has_pairs = [](const std::string& cells, const std::string& second) {
-    auto text = TestKernel::OptimizedText(
-        Kernel({Dense(1, 1, {0, 0, 4}, "i32"), cells}, Range({{0, 1000}}, R"(
-    %from = kiln.global 0 component 0 [%i0] : !kiln.addr<i32>
-    %at = kiln.load %from : !kiln.addr<i32>
-    %one = arith.constant 1 : i32
-    %next = arith.addi %at, %one : i32
-    %x = arith.constant 0.5 : f32
-    %to0 = kiln.global 1 component 0 [%at] : !kiln.addr<f32>
-    %old0 = kiln.atomic addf %x, %to0 : !kiln.addr<f32>
-    %to1 = kiln.global 1 component )" + second + R"( : !kiln.addr<f32>
-    %old1 = kiln.atomic addf %x, %to1 : !kiln.addr<f32>
-    kiln.continue)")),
-        Target::Cpu(4));
-    EXPECT_TRUE(text.ok()) << text.status();
-    return text.ok() && absl::StrContains(*text, "fadd <2 x float>");
-  };
-  EXPECT_FALSE(has_pairs(Dense(3, 1, {0, 0, 4}, "f32"), "0 [%next]"));
-  EXPECT_TRUE(has_pairs(Dense(3, 1, {0, 0, 8}, "f32, f32", "", 0, "0, 0, 0, 4"), "1 [%at]"))
-      << "components of one cell";
 }
 
 // A loop that only adds to a field may have copies of it; the field's memory is stated.
@@ -946,77 +680,7 @@ TEST_P(CodegenTest, MathFunctions) {
   }
 }
 
-TEST(Codegen, CompilingAgainGivesEqualBytes) {
-  const std::string text = Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, kFillBody));
-  auto first = TestKernel::Compile(text);
-  ASSERT_TRUE(first.ok());
-  for (int i = 0; i < 100; ++i) {
-    auto again = TestKernel::Compile(text);
-    ASSERT_TRUE(again.ok()) << i << again.status();
-    ASSERT_EQ((*again)->code().payload, (*first)->code().payload) << i;
-  }
-}
-
-TEST(Codegen, LinksOnlyWhatItNeeds) {
-  const auto needs = [](const std::string& body) {
-    auto kernel =
-        TestKernel::Compile(Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)));
-    EXPECT_TRUE(kernel.ok()) << kernel.status();
-    return (*kernel)->code().needs;
-  };
-  EXPECT_TRUE(needs(kFillBody).empty());
-  const std::string sine = R"(
-    %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-    %x = kiln.load %p : !kiln.addr<f32>
-    %y = math.sin %x fastmath<afn> : f32
-    kiln.store %y, %p : !kiln.addr<f32>
-    kiln.continue)";
-  const auto found = needs(sine);
-  EXPECT_EQ(found.at("libmvec.so.1"), "GLIBC_2.22");
-  EXPECT_EQ(found.at("libm.so.6"), "GLIBC_2.2.5");
-}
-
-// What the op table states is what the compiler does: keys rely on it.
-TEST(Codegen, VectorFunctionsAreThoseOfTheTargetsGlibc) {
-  const auto libmvec = [](const std::string& function, uint32_t glibc) {
-    const std::string body = absl::StrCat(R"(
-      %p = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
-      %x = kiln.load %p : !kiln.addr<f32>
-      %y = math.)",
-                                          function, R"( fastmath<afn> : f32
-      kiln.store %y, %p : !kiln.addr<f32>
-      kiln.continue)");
-    TestKernel::Options options;
-    options.glibc = glibc;
-    auto kernel = TestKernel::Compile(
-        Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, Range({{0, 1000}}, body)), options);
-    EXPECT_TRUE(kernel.ok()) << kernel.status();
-    const auto& needs = (*kernel)->code().needs;
-    const auto found = needs.find("libmvec.so.1");
-    return found == needs.end() ? "" : found->second;
-  };
-  for (const proto::Op op : {proto::OP_SIN, proto::OP_COS, proto::OP_EXP, proto::OP_LOG}) {
-    EXPECT_EQ(FindOp(op)->vector_glibc, 0u);
-    EXPECT_EQ(libmvec(absl::StrCat(FindOp(op)->spelling, " %x"), 0), "GLIBC_2.22");
-  }
-  for (const proto::Op op :
-       {proto::OP_TAN, proto::OP_ASIN, proto::OP_ACOS, proto::OP_TANH, proto::OP_ATAN2}) {
-    const OpInfo& info = *FindOp(op);
-    const std::string call = absl::StrCat(info.spelling, info.arity == 1 ? " %x" : " %x, %x");
-    EXPECT_EQ(libmvec(call, info.vector_glibc - 1), "") << info.spelling;
-    EXPECT_EQ(libmvec(call, info.vector_glibc), absl::StrCat("GLIBC_2.", info.vector_glibc));
-  }
-}
-
-TEST(Codegen, ExportsOnlyTasks) {
-  auto kernel = TestKernel::Compile(
-      Kernel({}, Serial("%x = kiln.random : i32\nkiln.result 0, %x : i32"), "i32"));
-  ASSERT_TRUE(kernel.ok());
-  EXPECT_EQ((*kernel)->code().payload.find("kiln_random"), std::string::npos);
-  EXPECT_EQ((*kernel)->code().payload.find("/"), std::string::npos) << "holds a path";
-}
-
-TEST(Codegen, RefusesUnsupportedTargets) {
+TEST(CodeGeneratorTest, RefusesUnsupportedTargets) {
   CodeGenerator generator;
   proto::Target cuda;
   cuda.mutable_cuda();
