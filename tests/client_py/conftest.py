@@ -116,6 +116,19 @@ def run_on_emulator(run_python, emulator, tmp_path):
     return run
 
 
+@pytest.fixture
+def run_with_arrays(run_python, emulator):
+    """Runs a program that emulated.START_WITH_ARRAYS precedes, as run_python does."""
+    from emulated import START_WITH_ARRAYS
+
+    def run(program, **environment):
+        for_arrays = {"CUDA_ARRAYS": str(TESTS), "CUDA_ARRAYS_DRIVER": str(emulator)}
+        environment = {"KILN_CUDA_DRIVER": "emulator", "KILN_SERVER": "off", **environment}
+        return run_python(START_WITH_ARRAYS + program, **for_arrays, **environment)
+
+    return run
+
+
 @pytest.fixture(params=["seed=3;threads=1", "check=race,init"])
 def compare_with_cpu(run_python, emulator, request):
     """Runs a program whose CASES (emulated.COMPARE_CASES) must give on CUDA what they give on the

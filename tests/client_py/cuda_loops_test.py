@@ -1,11 +1,7 @@
 """Loops on CUDA whose threads take several iterations at a time, histograms in shared memory, and
 tasks that are launched as one, on the emulator: they give what the CPU gives."""
 
-import pathlib
-
 import pytest
-
-HERE = pathlib.Path(__file__).resolve().parent
 
 pytestmark = pytest.mark.usefixtures("emulator")
 
@@ -455,19 +451,8 @@ def test_loops_give_what_the_cpu_gives(compare_with_cpu):
 
 
 MISALIGNED = """
-import os
-import sys
-
-sys.path.insert(0, os.environ["CUDA_ARRAYS"])
-import numpy as np
-import kiln as ti
-from cuda_arrays import CudaArray
-
-ti.init(arch=ti.cuda)
-
-
 @ti.kernel
-def double(x: ti.types.ndarray(), y: ti.types.ndarray()):
+def twice(x: ti.types.ndarray(), y: ti.types.ndarray()):
     for i in x:
         y[i] = x[i] * 2
 
@@ -488,7 +473,7 @@ for dtype in np.float32, np.uint8, np.float64, np.float16:
             CudaArray(np.zeros(1, dtype), shape=(n - 10,), data=(one.address + end, False))
             for one, end in zip(whole, ends)
         ]
-        double(*views)
+        twice(*views)
         expected = np.zeros(n, dtype)
         expected[second : second + n - 10] = source[first : first + n - 10] * 2
         assert (whole[1].get() == expected).all(), (dtype, first, second)
@@ -496,15 +481,8 @@ print("equal")
 """
 
 
-def test_memory_that_is_not_aligned(run_python, emulator):
-    out = run_python(
-        MISALIGNED,
-        KILN_CUDA_DRIVER="emulator",
-        KILN_SERVER="off",
-        CUDA_ARRAYS=str(HERE),
-        CUDA_ARRAYS_DRIVER=str(emulator),
-    )
-    assert out == "equal\n"
+def test_memory_that_is_not_aligned(run_with_arrays):
+    assert run_with_arrays(MISALIGNED) == "equal\n"
 
 
 PRINTS_OF_A_HISTOGRAM = """

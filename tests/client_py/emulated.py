@@ -1,7 +1,18 @@
 """Parts of programs of tests that run on the emulator of CUDA."""
 
+FAULT = """
+def fault(call, *args):
+    try:
+        call(*args)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+    else:
+        print("no error")
+"""
+
 # For programs that look at the emulator's log.
-START = """
+START = (
+    """
 import ctypes
 import gc
 import os
@@ -13,15 +24,9 @@ sys.path.insert(0, os.environ["CUDA_ARRAYS"])
 import numpy as np
 import kiln as ti
 
-
-def fault(call, *args):
-    try:
-        call(*args)
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-    else:
-        print("no error")
-
+"""
+    + FAULT
+    + """
 
 def calls_of(function):
     # The calls of the driver that a function makes.
@@ -32,6 +37,38 @@ def calls_of(function):
 
 
 """
+)
+
+# For programs that share arrays with other libraries.
+START_WITH_ARRAYS = (
+    """
+import gc
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, os.environ["CUDA_ARRAYS"])
+import numpy as np
+import kiln as ti
+from cuda_arrays import CudaArray, Memory, Tensor, make_stream, read, tensor_of
+
+ti.init(arch=ti.cuda)
+
+
+@ti.kernel
+def double(a: ti.types.ndarray()):
+    for I in ti.grouped(a):
+        a[I] = a[I] * 2
+
+
+@ti.kernel
+def copy(a: ti.types.ndarray(), b: ti.types.ndarray()):
+    for I in ti.grouped(a):
+        b[I] = a[I]
+
+"""
+    + FAULT
+)
 
 # The end of a program whose functions CASES return arrays, of numbers of `rng`: they must be those
 # of the CPU. `arch_now`: what runs.
