@@ -4,6 +4,7 @@
 
 #include "client_cpp/devices.h"
 #include "client_cpp/runtime_status.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/status_error.h"
 #include "runtime/cpu_device.h"
 
@@ -33,7 +34,7 @@ class StreamChoice {
 // RuntimeError if there is no such device; the one before then stays.
 std::string UseDevice(const std::string& kind, int32_t number) {
   absl::StatusOr<Device*> found = [&] {
-    py::gil_scoped_release release;  // a CUDA device takes long to start
+    const GilReleased release;  // a CUDA device takes long to start
     return kind == "cuda" ? UseCudaDevice(number) : DeviceFor(Target::Device::kCpu);
   }();
   active = ValueOrRaise(std::move(found));
@@ -69,7 +70,7 @@ void BindActiveDevice(py::module_& m) {
   m.def("stream", [] { return ActiveDevice().stream(); });
   m.def("synchronize", [] {
     const Result<> done = [] {
-      py::gil_scoped_release release;
+      const GilReleased release;
       return active->Synchronize();
     }();
     RaiseIfError(ToStatus(done));

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client_cpp/cache_files.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/status_error.h"
 #include "common/artifact/signature.h"
 #include "common/artifact/target_proto.h"
@@ -122,7 +123,7 @@ py::list Verify(const std::string& home, const std::vector<std::string>& files,
     absl::Status status;
     {
       // Reads and hashes the file: other Python threads go on meanwhile.
-      py::gil_scoped_release release;
+      const GilReleased release;
       status = VerifyEntryFile(file, &keys);
     }
     results.append(py::make_tuple(std::string(status.message()), absl::IsPermissionDenied(status)));
@@ -135,7 +136,7 @@ py::dict Export(std::vector<std::string> files, const std::string& path,
   const std::optional<SigningKey> key = SecretKey(signing_key_file);
   absl::StatusOr<ExportResult> result;
   {
-    py::gil_scoped_release release;
+    const GilReleased release;
     result = ExportBundle(std::move(files), path, key.has_value() ? &*key : nullptr);
   }
   const ExportResult done = ValueOrRaise(std::move(result));
@@ -152,7 +153,7 @@ py::dict Import(const std::string& home, const std::string& path,
   const Home place = ValueOrRaise(Home::Find(home));
   absl::StatusOr<ImportResult> result;
   {
-    py::gil_scoped_release release;
+    const GilReleased release;
     result = ImportBundle(place, path, {&keys, accept_unsigned, any_target});
   }
   const ImportResult done = ValueOrRaise(std::move(result));

@@ -11,6 +11,7 @@
 
 #include "client_cpp/runtime_status.h"
 #include "client_py/native/active_device.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/status_error.h"
 #include "client_py/native/storage_object.h"
 
@@ -280,7 +281,7 @@ bool IsCudaDevice(int kind) { return kind == kCuda || kind == kCudaManaged; }
 
 std::shared_ptr<void> Owning(const py::handle& object) {
   return {object.inc_ref().ptr(), [](void* owned) {
-            py::gil_scoped_acquire gil;
+            const GilTaken gil;
             Py_DECREF(static_cast<PyObject*>(owned));
           }};
 }
@@ -297,7 +298,7 @@ std::shared_ptr<FieldStorage> FromDlpack(const py::capsule& capsule, int element
   storage->memory->owner = std::shared_ptr<void>(managed, [](void* owned) {
     auto* tensor = static_cast<DlManaged*>(owned);
     // The deleter may run Python code.
-    py::gil_scoped_acquire gil;
+    const GilTaken gil;
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
   // The protocol's mark that the tensor has an owner. Only now, since an error above leaves it

@@ -1,10 +1,12 @@
 #include "client_py/native/field_object.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client_py/native/element_view.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/scalar_value.h"
 
 namespace kiln {
@@ -117,15 +119,12 @@ PyObject* RaiseDevice(const absl::Status& status) {
 // Lets other threads run Python.
 class OtherThreads {
  public:
-  explicit OtherThreads(bool run) : state_(run ? PyEval_SaveThread() : nullptr) {}
-  ~OtherThreads() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  explicit OtherThreads(bool run) {
+    if (run) released_.emplace();
   }
-  OtherThreads(const OtherThreads&) = delete;
-  OtherThreads& operator=(const OtherThreads&) = delete;
 
  private:
-  PyThreadState* const state_;
+  std::optional<GilReleased> released_;
 };
 
 // Checks that Python may access elements. Python code that runs while a kernel is built may not:

@@ -1,5 +1,7 @@
 #include "client_py/native/launch_time.h"
 
+#include "client_py/native/gil.h"
+
 namespace kiln {
 
 namespace py = pybind11;
@@ -11,7 +13,7 @@ LaunchTime::~LaunchTime() {
 
 void BindLaunchTime(py::module_& m) {
   py::class_<LaunchTime>(m, "LaunchTime")
-      .def("seconds", &LaunchTime::Seconds, py::call_guard<py::gil_scoped_release>());
+      .def("seconds", &LaunchTime::Seconds, py::call_guard<GilReleased>());
 }
 
 }  // namespace kiln

@@ -37,14 +37,13 @@ class OverflowTexts {
   const std::string& Of(uint32_t node, uint64_t op) {
     std::string& text = texts_[{node, op}];
     if (!text.empty()) return text;
-    const PyGILState_STATE state = PyGILState_Ensure();
+    const GilTaken gil;
     PyObject* made = PyObject_CallMethod(kernel_, "_overflow_text", "OIK", bound_->object, node,
                                          static_cast<unsigned long long>(op));
     const char* utf8 = made == nullptr ? nullptr : PyUnicode_AsUTF8(made);
     text = utf8 == nullptr ? "Overflow detected\n" : utf8;
     if (utf8 == nullptr) PyErr_Clear();
     Py_XDECREF(made);
-    PyGILState_Release(state);
     return text;
   }
 
@@ -108,11 +107,9 @@ bool LaunchPlain(BoundInstance* bound, const uint64_t* slots, uint64_t* results,
   if (bound->ticks < kUnlockTicks) {
     ok = kernel.Launch(slots, results, {hooks, threads});
   } else {
-    BeginUnlockedLaunch();
-    Py_BEGIN_ALLOW_THREADS;
+    Unlocked unlocked;
+    unlocked.Begin();
     ok = kernel.Launch(slots, results, {hooks, threads});
-    Py_END_ALLOW_THREADS;
-    EndUnlockedLaunch();
   }
   bound->ticks = Ticks() - begin;
   return ok;

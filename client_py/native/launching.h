@@ -6,9 +6,11 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client_py/native/bound_instance.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/storage_object.h"
 
 namespace kiln {
@@ -21,18 +23,18 @@ class Unlocked {
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {
-    if (state_ == nullptr) return;
-    PyEval_RestoreThread(state_);
+    if (!released_.has_value()) return;
+    released_.reset();
     EndUnlockedLaunch();
   }
   void Begin() {
-    if (state_ != nullptr) return;
+    if (released_.has_value()) return;
     BeginUnlockedLaunch();
-    state_ = PyEval_SaveThread();
+    released_.emplace();
   }
 
  private:
-  PyThreadState* state_ = nullptr;
+  std::optional<GilReleased> released_;
 };
 
 // Before a launch of a kernel that prints: what the program printed appears first. Runs Python

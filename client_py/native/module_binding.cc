@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client_cpp/devices.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/launching.h"
 #include "client_py/native/module_arguments.h"
 #include "common/base/first_use.h"
@@ -73,7 +74,7 @@ std::shared_ptr<LoadedModule> OpenWith(const Open& open) {
   auto made = std::make_shared<LoadedModule>();
   kiln_status status;
   {
-    py::gil_scoped_release release;
+    const GilReleased release;
     status = open(&made->module);
   }
   Check(status);
@@ -276,7 +277,7 @@ template <typename Copy>
 void CopyField(const Copy& copy) {
   kiln_status status;
   {
-    const py::gil_scoped_release release;
+    const GilReleased release;
     status = copy();
   }
   Check(status);

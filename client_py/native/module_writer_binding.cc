@@ -17,6 +17,7 @@
 #include "client_cpp/instance.h"
 #include "client_cpp/module/module_writer.h"
 #include "client_cpp/session.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/id_caster.h"
 #include "client_py/native/instance_binding.h"
 #include "client_py/native/message_fields.h"
@@ -174,7 +175,7 @@ class Exporter {
     parsed.erase(std::unique(parsed.begin(), parsed.end()), parsed.end());
     for (ExportedKernel& kernel : pending_) kernel.code.resize(parsed.size());
     const std::optional<Failure> failure = [&] {
-      py::gil_scoped_release release;
+      const GilReleased release;
       return CompileAll(session, parsed, glibc);
     }();
     if (failure.has_value()) {
@@ -205,7 +206,7 @@ class Exporter {
     const auto form = is_static ? proto::LinkRequest::OBJECT : proto::LinkRequest::SHARED;
     proto::LinkRequest request = ValueOrRaise(writer_.Link(form));
     absl::StatusOr<proto::LinkReply> linked = [&] {
-      py::gil_scoped_release release;
+      const GilReleased release;
       return session.Link(std::move(request));
     }();
     std::string object = std::move(*ValueOrRaise(std::move(linked)).mutable_file());

@@ -15,6 +15,7 @@
 #include "client_cpp/session.h"
 #include "client_cpp/upstream.h"
 #include "client_py/native/daemon_binding.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/id_caster.h"
 #include "client_py/native/instance_binding.h"
 #include "client_py/native/message_fields.h"
@@ -32,14 +33,14 @@ namespace {
 // Releases the GIL during a call that waits for the daemon.
 template <typename Call>
 auto Unlocked(const Call& call) {
-  py::gil_scoped_release release;
+  const GilReleased release;
   return call();
 }
 
 // Runs Python's signal handlers while the compiler works. An exception that a handler raises
 // (KeyboardInterrupt) becomes the error of the call.
 absl::Status RunSignalHandlers() {
-  const py::gil_scoped_acquire acquire;
+  const GilTaken acquire;
   return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
 }
 

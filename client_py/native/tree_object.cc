@@ -10,6 +10,7 @@
 #include "client_cpp/host/tree_access.h"
 #include "client_cpp/runtime_status.h"
 #include "client_py/native/active_device.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/status_error.h"
 #include "common/base/deterministic.h"
 #include "common/base/digest.h"
@@ -249,7 +250,7 @@ void DeactivateAll(const TreeObject& object, int node) {
   TreeData& tree = LivingTree(object);
   // May take long, and runs no Python code. A device only starts here, and what the host has
   // written is handed over to it.
-  std::optional<py::gil_scoped_release> release;
+  std::optional<GilReleased> release;
   if (!object.memory()->is_mirrored()) release.emplace();
   tree.DeactivateAll(node);
   // At once: the program expects the memory back.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client_cpp/notes.h"
+#include "client_py/native/gil.h"
 #include "client_py/native/python_source.h"
 #include "client_py/native/status_error.h"
 #include "common/base/digest.h"
@@ -38,7 +39,7 @@ py::object ReadNoteOf(const std::string& home, const std::string& name) {
   const Home place = ValueOrRaise(Home::Find(home));
   absl::StatusOr<std::string> bytes = absl::NotFoundError("");
   {
-    py::gil_scoped_release release;
+    const GilReleased release;
     bytes = ReadNote(place, name);
   }
   if (!bytes.ok()) return py::none();
@@ -50,7 +51,7 @@ void WriteNoteOf(const std::string& home, const std::string& name, const py::byt
   const std::string bytes = data;
   absl::Status status;
   {
-    py::gil_scoped_release release;
+    const GilReleased release;
     status = WriteNote(place, name, bytes);
   }
   if (status.ok()) return;

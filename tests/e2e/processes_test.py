@@ -440,10 +440,10 @@ print(other, len(seen), flush=True)
 """
 
 UNFINISHED = """
-import threading
+import sys, threading, time
 import kiln as ti
 
-ti.init(arch=ti.cpu)
+ti.init(arch=ti.cpu, debug=True)
 x = ti.field(ti.f32, 1 << 22)
 
 @ti.kernel
@@ -451,12 +451,37 @@ def work():
     for i in x:
         x[i] = ti.sin(x[i]) + 1
 
-def forever():
-    while True:
-        work()
+@ti.kernel
+def check():
+    for i in x:
+        assert x[i] > -1
 
+def compile(number):
+    @ti.kernel
+    def k() -> ti.f64:
+        return number
+    k()
+
+def forever(thread):
+    number = time.time() + thread
+    while True:
+        number += 1 / 128
+        if sys.argv[1] == "compile":
+            compile(number)
+        else:
+            {"work": work, "check": check, "copy": x.to_numpy}[sys.argv[1]]()
+
+# Python ends the threads that want its lock from here on.
+class AtEnd:
+    def __del__(self, wait=time.sleep):
+        wait(0.1)
+
+at_end = AtEnd()
 work()
-threading.Thread(target=forever, daemon=True).start()
+check()
+for thread in range(3):
+    threading.Thread(target=forever, args=(thread,), daemon=True).start()
+time.sleep(0.1)
 print("ends", flush=True)
 """
 
@@ -661,5 +686,6 @@ def test_kernels_at_exit(program):
     assert out.splitlines() == ["[7, 7, 7, 7]", "late 7"]
 
 
-def test_the_end_while_a_thread_runs_kernels(program):
-    assert run(program(UNFINISHED)) == "ends\n"
+@pytest.mark.parametrize("what", ["work", "check", "compile", "copy"])
+def test_the_end_while_threads_use_kernels(program, what):
+    assert run(program(UNFINISHED), what) == "ends\n"

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "client_py/native/gil.h"
 #include "client_py/native/linalg/number_buffer.h"
 #include "client_py/native/linalg/sparse_matrix.h"
 #include "client_py/native/linalg/sparse_solver.h"
@@ -18,7 +19,7 @@ namespace py = pybind11;
 namespace kiln {
 namespace {
 
-using Unlocked = py::call_guard<py::gil_scoped_release>;
+using Unlocked = py::call_guard<GilReleased>;
 
 template <typename T>
 // A struct of our own for each type: pybind11 would otherwise want to convert Eigen's class itself.
@@ -41,7 +42,7 @@ MatrixPtr<T> MakeMatrix(int32_t num_rows, int32_t num_columns, const py::object&
   // The sizes are checked against each other here, as Eigen would read beyond a shorter one.
   const NumberBuffer<const int32_t> row(rows, "rows", value.size());
   const NumberBuffer<const int32_t> column(columns, "columns", value.size());
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   return Wrap<T>(
       FromTriplets(num_rows, num_columns, row.data(), column.data(), value.data(), value.size()));
 }
@@ -50,7 +51,7 @@ template <typename T>
 void MultiplyVector(const Matrix<T>& a, const py::object& x, const py::object& product) {
   const NumberBuffer<const T> from(x, "x", a.value.cols());
   const NumberBuffer<T> to(product, "product", a.value.rows());
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   to.vector() = a.value * from.vector();
 }
 
@@ -62,7 +63,7 @@ void CopyRows(const Matrix<T>& a, const py::object& starts, const py::object& co
   const NumberBuffer<int32_t> start(starts, "starts", a.value.rows() + 1);
   const NumberBuffer<int32_t> column(columns, "columns", count);
   const NumberBuffer<T> value(values, "values", count);
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   const Eigen::SparseMatrix<T, Eigen::RowMajor, int32_t> rows = a.value;
   std::copy_n(rows.outerIndexPtr(), rows.rows() + 1, start.data());
   std::copy_n(rows.innerIndexPtr(), count, column.data());
@@ -106,7 +107,7 @@ template <typename T>
 void Solve(const SparseSolver<T>& solver, const py::object& b, const py::object& x) {
   const NumberBuffer<const T> from(b, "b");
   const NumberBuffer<T> to(x, "x", from.size());
-  const py::gil_scoped_release unlocked;
+  const GilReleased unlocked;
   to.vector() = solver.Solve(from.vector());
 }
 
@@ -138,7 +139,7 @@ py::tuple ConjugateGradients(const Matrix<T>& a, const py::object& b, const py::
   const NumberBuffer<T> to(x, "x", a.value.rows());
   ConjugateGradientResult<T> result;
   {
-    const py::gil_scoped_release unlocked;
+    const GilReleased unlocked;
     result = SolveByConjugateGradients<T>(a.value, from.vector(), to.vector(), max_iterations,
                                           tolerance);
     to.vector() = result.x;

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client_py/native/gil.h"
 #include "window/window.h"
 
 namespace py = pybind11;
@@ -296,7 +297,7 @@ PYBIND11_MODULE(_window, m) {
            [](Window& w) {
              absl::Status status;
              {
-               const py::gil_scoped_release unlocked;  // it may wait for the screen
+               const kiln::GilReleased unlocked;  // it may wait for the screen
                status = w.EndFrame();
              }
              Check(status);
