@@ -7,4 +7,4 @@ if [ ! -e "$header/cuda.h" ]; then
   exit 0
 fi
 g++ -std=c++17 -fsyntax-only -Wall -Werror -DKILN_FAKE_CUDA_TOOLKIT -I"$header" -I. \
-  tests/support/fake_cuda/{driver,graphs}.cc
+  tests/support/fake_cuda/{driver,graphs,kernel_calls,memory_calls,stream_calls}.cc

@@ -80,6 +80,17 @@ CUresult MakeLaunch(CUfunction function, const uint32_t (&blocks)[3], const uint
                     unsigned shared, bool cooperative, void** parameters, void** extra,
                     KernelLaunch* launch);
 
+// A call as cuGetProcAddress finds it.
+struct NamedCall {
+  const char* name;
+  void* function;
+};
+#define KILN_NAMED(call) {#call, reinterpret_cast<void*>(&(call))}
+
+std::vector<NamedCall> MemoryCalls();
+std::vector<NamedCall> KernelCalls();
+std::vector<NamedCall> StreamCalls();
+
 }  // namespace kiln::fake_cuda
 
 #endif  // KILN_TESTS_SUPPORT_FAKE_CUDA_DRIVER_CALL_H_
