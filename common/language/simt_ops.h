@@ -48,7 +48,8 @@ inline constexpr SimtFacts kSimtOps[] = {
 
 // Threads: of a warp, on all devices; of a block to which the program gives no size; of a block at
 // most.
-inline constexpr uint32_t kWarp = 32, kUsualBlock = 128, kMostOfBlock = 1024;
+inline constexpr uint32_t kWarpBits = 5;
+inline constexpr uint32_t kWarp = 1u << kWarpBits, kUsualBlock = 128, kMostOfBlock = 1024;
 
 // Bytes of the arrays that the threads of a block share: what all devices have without a launch
 // that asks for more.

@@ -70,7 +70,7 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   reduce_warp();
   Value* thread = b.CreateIntrinsic(I::nvvm_read_ptx_sreg_tid_x, {}, {});
   Value* lane = b.CreateAnd(thread, b.getInt32(kWarp - 1));
-  Value* warp = b.CreateLShr(thread, b.getInt32(5));
+  Value* warp = b.CreateLShr(thread, b.getInt32(kWarpBits));
   llvm::SmallVector<llvm::Type*, 4> types;
   llvm::SmallVector<Value*, 4> shared;
   for (mlir::Value accumulator : task.getAccumulators()) {
@@ -100,7 +100,7 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   }
   // Lanes without a warp have the identities.
   Value* warps =
-      b.CreateLShr(b.CreateIntrinsic(I::nvvm_read_ptx_sreg_ntid_x, {}, {}), b.getInt32(5));
+      b.CreateLShr(b.CreateIntrinsic(I::nvvm_read_ptx_sreg_ntid_x, {}, {}), b.getInt32(kWarpBits));
   Value* has_warp = b.CreateICmpULT(lane, warps);
   Value* number = b.CreateSelect(has_warp, lane, b.getInt32(0));
   for (size_t i = 0; i < totals.size(); ++i) {

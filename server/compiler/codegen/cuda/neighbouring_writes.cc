@@ -239,7 +239,7 @@ class HandOver {
     lane_ = b.CreateAnd(thread, b.getInt32(kWarp - 1));
     origins_ = b.CreateInBoundsGEP(
         b.getInt8Ty(), memory,
-        b.CreateMul(b.CreateLShr(thread, b.getInt32(5)), b.getInt32(bytes_of_warp)));
+        b.CreateMul(b.CreateLShr(thread, b.getInt32(kWarpBits)), b.getInt32(bytes_of_warp)));
     values_ = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), origins_, kWarp * kOriginBytes);
   }
 

@@ -7,15 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "llvm/Support/MathExtras.h"
 #include "server/compiler/codegen/cuda/chunks.h"
 #include "server/compiler/codegen/cuda/histograms.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 #include "server/compiler/codegen/dimensions.h"
 
 namespace kiln::cuda {
-
-inline constexpr uint64_t kWarpBits = llvm::CTLog2<kWarp>();
 
 // Of one task. One of the functions Emit is called, once.
 class RangeEmitter {
