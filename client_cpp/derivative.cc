@@ -50,12 +50,6 @@ absl::Status CheckParam(const proto::CompileUnit& unit, ParamId param,
   return absl::OkStatus();
 }
 
-uint64_t ElementBytes(const proto::Storage& storage) {
-  auto bytes = static_cast<uint64_t>(ScalarBytes(storage.element().scalar()));
-  for (const uint32_t extent : storage.element().shape()) bytes *= extent;
-  return bytes;
-}
-
 // Adds the storage and the parameter of a companion of `param`.
 void AddCompanion(proto::AutodiffMode mode, ParamId param, const proto::Storage* form,
                   proto::CompileUnit* unit) {
@@ -102,7 +96,7 @@ absl::StatusOr<DerivativeParams> Differentiate(proto::AutodiffMode mode,
   for (const ParamId param : of) AddCompanion(mode, param, FindIn(in_trees, param), unit);
   for (int i = 0; i < unit->kernel().body().params_size(); ++i) {
     const proto::Storage* storage = StorageOf(*unit, ParamId(i));
-    params.element_bytes.Add(storage == nullptr ? 0 : ElementBytes(*storage));
+    params.element_bytes.Add(storage == nullptr ? 0 : ElementBytes(storage->element()));
   }
   unit->mutable_kernel()->add_autodiff(mode);
   return params;

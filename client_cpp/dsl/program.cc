@@ -173,12 +173,6 @@ kiln_status RunAndTell(RunOf what, kiln_program* program) {
   return Told(done);
 }
 
-uint64_t ElementBytes(const proto::Type& element) {
-  uint64_t bytes = static_cast<uint64_t>(ScalarBytes(element.scalar()));
-  for (const uint32_t extent : element.shape()) bytes *= extent;
-  return bytes;
-}
-
 void SetValue(kiln_program* program, ParamId param, uint32_t element, kiln_program::Number number) {
   program->values[{param, element}] = number;
   Set(param, element, number, program->current->launcher.get());

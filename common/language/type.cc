@@ -76,6 +76,12 @@ int ScalarBits(Scalar s) { return Info(s).bits; }
 int ScalarBytes(Scalar s) { return (Info(s).bits + 7) / 8; }
 const char* ScalarName(Scalar s) { return Info(s).name; }
 
+uint64_t ElementBytes(const proto::Type& type) {
+  auto bytes = static_cast<uint64_t>(ScalarBytes(type.scalar()));
+  for (const uint32_t extent : type.shape()) bytes *= extent;
+  return bytes;
+}
+
 uint64_t Type::NumElements() const {
   uint64_t elements = 1;
   for (const uint32_t extent : shape) elements *= extent;

@@ -27,6 +27,8 @@ bool IsUnsignedInt(Scalar s);      // without u1
 int ScalarBits(Scalar s);          // u1 is 1
 int ScalarBytes(Scalar s);         // in memory; u1 is 1
 const char* ScalarName(Scalar s);  // "f32"
+// Of a scalar or a tensor, in memory.
+uint64_t ElementBytes(const proto::Type& type);
 
 struct Type {
   Scalar scalar = proto::SCALAR_NONE;
