@@ -198,18 +198,20 @@ def _each_in_loops(t, base, items, value, body):
     return True
 
 
+def _component(ctx, value, i):
+    """Component `i` of a tensor, row by row, or a scalar itself."""
+    shape = value.type.shape
+    if not shape:
+        return value
+    return ctx.extract(value, i) if len(shape) == 1 else ctx.extract(value, *divmod(i, shape[1]))
+
+
 def _store_elements(t, elements, value):
     """Stores a tensor, or one scalar for all, to a list of components."""
     ctx = t.ctx
     value = ctx.expr(value)
-    shape = value.type.shape
     for i, element in enumerate(elements):
-        if not shape:
-            item = value
-        elif len(shape) == 1:
-            item = ctx.extract(value, i)
-        else:
-            item = ctx.extract(value, i // shape[1], i % shape[1])
+        item = _component(ctx, value, i)
         t.builder.store(element.node, item.node)
 
 
@@ -377,16 +379,10 @@ def _augment_elements(t, node, elements, value=None):
     """Emits `v.xy += value`, or the same for a slice, component by component."""
     ctx, builder = t.ctx, t.builder
     value = ctx.expr(t.visit(node.value) if value is None else value)
-    shape = value.type.shape
     kind = node.op.__class__
     t.at(node)
     for i, element in enumerate(elements):
-        if not shape:
-            item = value
-        elif len(shape) == 1:
-            item = ctx.extract(value, i)
-        else:
-            item = ctx.extract(value, i // shape[1], i % shape[1])
+        item = _component(ctx, value, i)
         atomic = _ATOMIC.get(kind)
         if atomic is not None and element.shared:
             builder.atomic(atomic, element.node, item.node)

@@ -123,13 +123,18 @@ def call_function(ctx, func, arguments, is_method, as_address=False):
     return result
 
 
-def _arguments(t, node):
+def _positional(t, node, visit):
     args = []
     for arg in node.args:
         if arg.__class__ is _ast.Starred:
             args.extend(spread(t, t.visit(arg.value)))
         else:
-            args.append(t.visit(arg))
+            args.append(visit(arg))
+    return args
+
+
+def _arguments(t, node):
+    args = _positional(t, node, t.visit)
     if not node.keywords:
         return args, {}
     keywords = {}
@@ -143,12 +148,7 @@ def _arguments(t, node):
 
 def _reference_arguments(t, node):
     """The arguments as addresses, for functions that write to them."""
-    args = []
-    for arg in node.args:
-        if arg.__class__ is _ast.Starred:
-            args.extend(spread(t, t.visit(arg.value)))
-        else:
-            args.append(t.argument(arg))
+    args = _positional(t, node, t.argument)
     return args, {k.arg: t.argument(k.value) for k in node.keywords}
 
 
