@@ -5,7 +5,7 @@ import sys
 import time
 
 from . import options as option
-from .common import confirm, failure, home, print_json, session, size
+from .common import confirm, home, print_json, run, session, size
 from .options import BadOption, parse, words
 
 _JSON = {"--json": False}
@@ -13,12 +13,7 @@ _JSON = {"--json": False}
 
 def main(argv):
     act, rest = option.action(argv, "cache", _ACTIONS)
-    try:
-        return act(rest)
-    except BrokenPipeError:
-        raise
-    except (RuntimeError, ValueError, OSError) as error:
-        return failure(error)
+    return run(act, rest)
 
 
 def path(argv):

@@ -38,6 +38,16 @@ def failure(message):
     return 1
 
 
+def run(action, argv):
+    """The exit status of an action; prints why it failed."""
+    try:
+        return action(argv)
+    except BrokenPipeError:
+        raise
+    except (RuntimeError, ValueError, OSError) as error:
+        return failure(error)
+
+
 def print_json(value):
     """Prints one line of JSON with sorted keys."""
     import json

@@ -261,26 +261,36 @@ def check_worker():
     return "good", f"compiler {compiler[:16]}, asked in {time.monotonic() - start:.2f} s"
 
 
-def check_confinement():
-    """Checks which restrictions of the sandbox do not work here, or did not in the daemon's
-    workers."""
-    if _cannot_run("kiln-worker"):
-        return "note", "no compiler runs on this machine"
+def _ask_worker(option):
+    """What a worker that is started here prints."""
     done = subprocess.run(
-        [_program("kiln-worker"), "--print-gaps"],
+        [_program("kiln-worker"), option],
         capture_output=True,
         text=True,
         timeout=WORKER_SECONDS,
         check=True,
     )
-    gaps = dict(line.split("\t", 1) for line in done.stdout.splitlines())
+    return done.stdout
+
+
+def _of_daemon(metric):
+    """The values of a metric by label; none if no daemon answers, which check_daemon reports."""
     try:
-        # The daemon may run elsewhere, as in a container: what its workers reported can differ from
-        # what one started here reports.
-        theirs = session().daemon_metrics().get("kiln_worker_gaps", {})
+        return session().daemon_metrics().get(metric, {})
     except (RuntimeError, ConnectionError, TimeoutError):
-        theirs = {}  # check_daemon reports this
-    for name in theirs:
+        return {}
+
+
+def check_confinement():
+    """Checks which restrictions of the sandbox do not work here, or did not in the daemon's
+    workers."""
+    if _cannot_run("kiln-worker"):
+        return "note", "no compiler runs on this machine"
+    told = _ask_worker("--print-gaps")
+    gaps = dict(line.split("\t", 1) for line in told.splitlines())
+    # The daemon may run elsewhere, as in a container: its workers may have reported other gaps than
+    # one that is started here.
+    for name in _of_daemon("kiln_worker_gaps"):
         gaps.setdefault(name, f"{name} (of the daemon's workers; see {_log()})")
     if gaps:
         return "note", "; ".join(gaps.values())
@@ -289,23 +299,13 @@ def check_confinement():
 
 def check_cuda():
     """Reports what makes code for CUDA: in the daemon's workers, else in one started here."""
-    try:
-        found = session().daemon_metrics().get("kiln_cuda_toolchain", {})
-    except (RuntimeError, ConnectionError, TimeoutError):
-        found = {}  # check_daemon reports this
+    found = _of_daemon("kiln_cuda_toolchain")
     told = next((text for text, is_now in found.items() if text and is_now), "")
     if told:
         return "good", told
     if _cannot_run("kiln-worker"):
         return "note", "no compiler runs on this machine"
-    done = subprocess.run(
-        [_program("kiln-worker"), "--print-cuda"],
-        capture_output=True,
-        text=True,
-        timeout=WORKER_SECONDS,
-        check=True,
-    )
-    return "good", done.stdout.strip()
+    return "good", _ask_worker("--print-cuda").strip()
 
 
 def check_daemon():

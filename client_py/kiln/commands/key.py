@@ -3,7 +3,7 @@
 import os
 
 from .. import regular_file
-from .common import failure, home, print_json
+from .common import home, print_json, run
 from .options import action, parse, words
 
 _JSON = {"--json": False}
@@ -11,12 +11,7 @@ _JSON = {"--json": False}
 
 def main(argv):
     act, rest = action(argv, "key", _ACTIONS)
-    try:
-        return act(rest)
-    except BrokenPipeError:
-        raise
-    except (RuntimeError, ValueError, OSError) as error:
-        return failure(error)
+    return run(act, rest)
 
 
 def new(argv):
