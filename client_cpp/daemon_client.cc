@@ -215,6 +215,7 @@ absl::Status DaemonClient::CheckAlive() {
   ASSIGN_OR_RETURN(const std::string path, home_.SocketPath());
   const absl::Status status =
       Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience).status();
+  if (absl::IsCancelled(status)) return status;
   // A daemon that refuses us is alive.
   return absl::IsDeadlineExceeded(status) ? Hangs(status.message()) : absl::OkStatus();
 }

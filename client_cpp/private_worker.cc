@@ -69,6 +69,7 @@ absl::Status PrivateWorker::Start() {
   auto connection = Connection::Adopt(ends[0], SteadyNow() + kStartPatience);
   if (!connection.ok()) {
     Stop();
+    if (absl::IsCancelled(connection.status())) return connection.status();
     return absl::UnavailableError(
         absl::StrCat("kiln-worker does not answer: ", connection.status().message(), LastWords(),
                      TooSmallFiles()));

@@ -346,6 +346,39 @@ def activate():
 activate()
 """
 
+# A signal ends the first call of each of 60 instances, which the program's argument makes new.
+RAISING_HANDLERS = """
+import signal
+import sys
+import kiln as ti
+
+class Alarm(BaseException):
+    pass
+
+def ring(number, frame):
+    raise Alarm
+
+@ti.kernel
+def k(a: ti.template()) -> ti.i64:
+    s = ti.i64(1)
+    for n in ti.static(range(30)):
+        s += ti.sin(ti.f32(s)) > a + n
+    return s * 0 + 6
+
+ti.init(arch=ti.cpu)
+signal.signal(signal.SIGALRM, ring)
+raised = set()
+numbers = [int(sys.argv[1]) % 1000000007 + n for n in range(60)]
+for wait, n in enumerate(numbers):
+    signal.setitimer(signal.ITIMER_REAL, 0.002 + wait / 4000)
+    try:
+        k(n)
+        signal.pause()
+    except BaseException as error:
+        raised.add(type(error).__name__)
+print({k(n) for n in numbers}, raised)
+"""
+
 # Each kernel prints its name; the test interrupts it after that.
 INTERRUPTED_KERNELS = """
 for name in sys.argv[1:]:
@@ -621,6 +654,13 @@ def test_an_interrupt_while_compiling(program, server):
 def processor_seconds(process):
     fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("server", ["", "off"])
+def test_exceptions_of_signal_handlers(program, server):
+    """They end the call of a kernel wherever it is."""
+    done = run(program(RAISING_HANDLERS), str(time.time_ns()), server=server)
+    assert done == "{6} {'Alarm'}\n"
 
 
 def interrupted(path, names, *arguments):
