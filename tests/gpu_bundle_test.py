@@ -16,7 +16,7 @@ import sanitizer  # noqa: E402
 
 PARTS = ["conformance", "benchmarks"]
 MACHINE_PARTS = ["interop", "libraries", "sanitizer"]
-SECTIONS = ["arithmetic", "tasks", "snodes/loops"]
+SECTIONS = ["arithmetic", "meshes", "tasks", "snodes/loops"]
 GLIBC = ["libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"]
 
 

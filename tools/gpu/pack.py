@@ -171,7 +171,8 @@ def copy_kiln(tree, home):
             tree / "tests" / "e2e" / suite,
             ignore=shutil.ignore_patterns("__pycache__", "names.json"),
         )
-    shutil.copy(ROOT / "tests" / "e2e" / "cuda_outcomes.py", tree / "tests" / "e2e")
+    for name in ("cuda_outcomes.py", "mesh_patches.py", "small_meshes.py"):
+        shutil.copy(ROOT / "tests" / "e2e" / name, tree / "tests" / "e2e")
     shutil.copytree(
         ROOT / "tests" / "fuzz",
         tree / "tests" / "fuzz",
