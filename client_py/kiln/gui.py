@@ -12,6 +12,18 @@ import os
 
 from .windows import display
 from .windows.frames import Frames, observers, save  # noqa: F401  (tools add observers)
+from .windows.gui_core import Canvas, Core
+from .windows.gui_data import (
+    as_image,
+    from_palette,
+    grid,
+    one_point,
+    packed,
+    per_item,
+    points,
+    to_numpy,
+    unpacked,
+)
 
 
 class GUI:
@@ -79,7 +91,7 @@ class GUI:
         self.frame = 0
         self.event = None
         self.key_pressed = set()
-        self.core, self.canvas = _Core(self), _Canvas(self)
+        self.core, self.canvas = Core(self), Canvas(self)
         self._frames = Frames()
         self._screen = _open_screen(self, show_gui, fullscreen)
         self._limit = display.Limit()
@@ -154,14 +166,14 @@ class GUI:
         img: a field or array (width, height[, 1 to 4]) of the canvas's size: unsigned integers, or
         floats in 0..1.
         """
-        image = _as_image(img)
+        image = as_image(img)
         if image.shape[:2] != self.res:
             raise AssertionError(
                 f"Image resolution does not match GUI resolution: {image.shape[:2]}, {self.res}"
             )
         self._tell("image", image=image)
         if self.fast_gui:
-            self.img[:] = _packed(image)
+            self.img[:] = packed(image)
             self.clear()
         else:
             self._img = image
@@ -177,7 +189,7 @@ class GUI:
 
         from .picture import plasma, resize_bilinear
 
-        value = resize_bilinear(np.asarray(_to_numpy(scalar_field), np.float32), *self.res)
+        value = resize_bilinear(np.asarray(to_numpy(scalar_field), np.float32), *self.res)
         if normalize:
             low, high = value.min(), value.max()
             value = (value - low) / (high - low if high > low else 1)
@@ -188,7 +200,7 @@ class GUI:
 
         pos: its centre. color: 0xRRGGBB. radius: in pixels.
         """
-        self._draw("circles", _one_point(pos), radius, color)
+        self._draw("circles", one_point(pos), radius, color)
 
     def circles(self, pos, radius=1, color=0xFFFFFF, palette=None, palette_indices=None):
         """Draws discs.
@@ -196,10 +208,10 @@ class GUI:
         pos: their centres, (n, 2). radius: in pixels; a number or (n,). color: 0xRRGGBB; a number
         or (n,). palette: colours; `palette_indices` (n,) selects one for each disc.
         """
-        pos = _points(pos)
+        pos = points(pos)
         if palette is not None:
-            color = _from_palette(palette, palette_indices, len(pos))
-        radius, color = _per_item(radius, "Radius", len(pos)), _per_item(color, "Color", len(pos))
+            color = from_palette(palette, palette_indices, len(pos))
+        radius, color = per_item(radius, "Radius", len(pos)), per_item(color, "Color", len(pos))
         self._tell("circles", pos=pos, radius=radius, color=color)
         self._draw("circles", pos, radius, color)
 
@@ -208,23 +220,23 @@ class GUI:
 
         a, b, c: its corners. color: 0xRRGGBB.
         """
-        self._draw("triangles", _one_point(a), _one_point(b), _one_point(c), color)
+        self._draw("triangles", one_point(a), one_point(b), one_point(c), color)
 
     def triangles(self, a, b, c, color=0xFFFFFF):
         """Draws filled triangles.
 
         a, b, c: their corners, each (n, 2). color: 0xRRGGBB; a number or (n,).
         """
-        a, b, c = _points(a), _points(b), _points(c)
+        a, b, c = points(a), points(b), points(c)
         assert a.shape == b.shape == c.shape, "corners must have one shape"
-        self._draw("triangles", a, b, c, _per_item(color, "Color", len(a)))
+        self._draw("triangles", a, b, c, per_item(color, "Color", len(a)))
 
     def line(self, begin, end, radius=1, color=0xFFFFFF):
         """Draws one line.
 
         begin, end: its ends. radius: half its width, in pixels. color: 0xRRGGBB.
         """
-        self._draw("lines", _one_point(begin), _one_point(end), radius, color)
+        self._draw("lines", one_point(begin), one_point(end), radius, color)
 
     def lines(self, begin, end, radius=1, color=0xFFFFFF):
         """Draws lines.
@@ -232,12 +244,10 @@ class GUI:
         begin, end: their ends, each (n, 2). radius: half their width, in pixels; a number or (n,).
         color: 0xRRGGBB; a number or (n,).
         """
-        begin, end = _points(begin), _points(end)
+        begin, end = points(begin), points(end)
         assert begin.shape == end.shape, "begin and end must have one shape"
         n = len(begin)
-        self._draw(
-            "lines", begin, end, _per_item(radius, "Radius", n), _per_item(color, "Color", n)
-        )
+        self._draw("lines", begin, end, per_item(radius, "Radius", n), per_item(color, "Color", n))
 
     def rect(self, topleft, bottomright, radius=1, color=0xFFFFFF):
         """Draws the outline of a rectangle.
@@ -246,7 +256,7 @@ class GUI:
         0xRRGGBB.
         """
         (x0, y0), (x1, y1) = topleft, bottomright
-        corners = _points([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
+        corners = points([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
         self._draw("lines", corners, corners[[1, 2, 3, 0]], radius, color)
 
     def arrow(self, orig, direction, radius=1, color=0xFFFFFF, **tip):
@@ -255,7 +265,7 @@ class GUI:
         orig: its start. direction: the vector from its start to its end. radius: half the width of
         its lines. color: 0xRRGGBB. tip: `tip_scale` and `angle` (degrees) shape its head.
         """
-        self.arrows(_one_point(orig), _one_point(direction), radius, color, **tip)
+        self.arrows(one_point(orig), one_point(direction), radius, color, **tip)
 
     def arrows(self, orig, direction, radius=1, color=0xFFFFFF, tip_scale=0.2, angle=45):
         """Draws arrows.
@@ -266,7 +276,7 @@ class GUI:
         """
         import numpy as np
 
-        orig, direction = _points(orig), _points(direction)
+        orig, direction = points(orig), points(direction)
         end = orig + direction
         self.lines(orig, end, radius, color)
         for turn in (np.radians(180 - angle), np.radians(angle - 180)):
@@ -280,9 +290,9 @@ class GUI:
         radius: the radius of each disc in pixels, (w, h). color: 0xRRGGBB. bound: the distance of
         the grid from the edge, in cells.
         """
-        radius = _to_numpy(radius)
+        radius = to_numpy(radius)
         assert radius.ndim == 2, "radius must be two-dimensional"
-        self.circles(_grid(*radius.shape, bound), radius.reshape(-1), color)
+        self.circles(grid(*radius.shape, bound), radius.reshape(-1), color)
 
     def arrow_field(self, direction, radius=1, color=0xFFFFFF, bound=0.5, **tip):
         """Draws a grid of arrows.
@@ -291,9 +301,9 @@ class GUI:
         color: 0xRRGGBB. bound: the distance of the grid from the edge, in cells. tip: `tip_scale`
         and `angle` (degrees) shape the heads.
         """
-        direction = _to_numpy(direction)
+        direction = to_numpy(direction)
         assert direction.ndim == 3 and direction.shape[2] == 2, "direction must be (w, h, 2)"
-        base = _grid(*direction.shape[:2], bound)
+        base = grid(*direction.shape[:2], bound)
         self.arrows(base, direction.reshape(-1, 2), radius, color, **tip)
 
     def vector_field(self, vector_field, arrow_spacing=5, color=0xFFFFFF):
@@ -304,7 +314,7 @@ class GUI:
         """
         import numpy as np
 
-        v = _to_numpy(vector_field)
+        v = to_numpy(vector_field)
         scale = 0.1 / (np.linalg.norm(v, axis=-1).max() + 1e-16)
         shown = v[::arrow_spacing, ::arrow_spacing]
         x, y = np.meshgrid(
@@ -378,7 +388,7 @@ class GUI:
         """
         import numpy as np
 
-        image = _as_image(img)
+        image = as_image(img)
         image = np.repeat(image, 4, axis=2) if image.shape[2] == 1 else image
         missing = np.zeros(image.shape[:2] + (4 - image.shape[2],), np.float32)
         return np.concatenate([image, missing], axis=2)
@@ -581,7 +591,7 @@ class GUI:
             if kind == "fill":
                 self._canvas[:] = raster.rgb(what[0])
             elif kind == "packed":
-                self._canvas[:] = _unpacked(what[0], self.res)
+                self._canvas[:] = unpacked(what[0], self.res)
             elif kind == "image":
                 image = what[0]
                 used = min(image.shape[2], 3)
@@ -597,55 +607,6 @@ class GUI:
         return self._canvas
 
 
-class _Core:
-    """The few attributes of the reference's native window that programs use."""
-
-    def __init__(self, gui):
-        self._gui = gui
-
-    @property
-    def should_close(self):
-        return int(not self._gui.running)
-
-    @should_close.setter
-    def should_close(self, value):
-        self._gui.running = not value
-
-    def screenshot(self, file):
-        save(self._gui._rendered(), str(file))
-
-    def get_cursor_pos(self):
-        return self._gui.get_cursor_pos()
-
-    def has_key_event(self):
-        return self._gui.has_key_event()
-
-    def get_canvas(self):
-        return self._gui.canvas
-
-    def update(self):
-        pass
-
-
-class _Canvas:
-    """The drawing calls under the names of the reference's native canvas."""
-
-    def __init__(self, gui):
-        self._gui = gui
-
-    def clear(self, color=None):
-        self._gui.clear(color)
-
-    def circle_single(self, x, y, color, radius):
-        self._gui.circle((x, y), color, radius)
-
-    def path_single(self, x0, y0, x1, y1, color, radius):
-        self._gui.line((x0, y0), (x1, y1), radius, color)
-
-    def triangle_single(self, x0, y0, x1, y1, x2, y2, color):
-        self._gui.triangle((x0, y0), (x1, y1), (x2, y2), color)
-
-
 _BUTTONS = (GUI.LMB, GUI.MMB, GUI.RMB)
 _MOST_EVENTS = 1024
 _WHEEL_STEP = 120  # what programs know as one step of the wheel
@@ -658,108 +619,6 @@ def _open_screen(gui, show, fullscreen):
     if display.kind(show) != "screen":
         return None
     return display.native("ti.GUI", "screen", gui.name, gui.res, fullscreen=bool(fullscreen))
-
-
-def _to_numpy(value):
-    import numpy as np
-
-    return value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
-
-
-def _as_image(img):
-    """Copies a field or array to float32 (width, height, 1 to 4)."""
-    import numpy as np
-
-    if not isinstance(img, np.ndarray) and not hasattr(img, "to_numpy"):
-        raise ValueError(f"GUI.set_image only takes a Taichi field or NumPy array, not {type(img)}")
-    image = _to_numpy(img)
-    if image.dtype.kind in "ub":
-        top = 1 if image.dtype.kind == "b" else np.iinfo(image.dtype).max
-        image = np.multiply(image, np.float32(1 / top), dtype=np.float32)
-    elif image.dtype.kind == "f":
-        image = image.astype(np.float32, copy=image is img)  # what a field gave is a copy
-    else:
-        raise ValueError(f"Data type {image.dtype} not supported in GUI.set_image")
-    if image.ndim == 2:
-        image = image[..., None]
-    assert image.ndim == 3 and 1 <= image.shape[2] <= 4, "Image must be grayscale, RG, RGB or RGBA"
-    return image
-
-
-def _packed(image):
-    """Converts an image to the form of GUI.img with `fast_gui`."""
-    import numpy as np
-
-    # Truncate to 8 bits. The small summand makes numbers survive that were 8-bit before.
-    levels = np.clip(image * 255 + 1e-3, 0, 255).astype(np.uint32)
-    red, green, blue = (levels[..., min(n, image.shape[2] - 1)] for n in range(3))
-    return (red << 16 | green << 8 | blue)[:, ::-1].T.reshape(-1)
-
-
-def _unpacked(pixels, res):
-    """The inverse of `_packed`: float32 (width, height, 3)."""
-    import numpy as np
-
-    columns = np.asarray(pixels, np.uint32).reshape(res[1], res[0]).T[:, ::-1]
-    channels = [(columns >> shift & 255).astype(np.float32) / 255 for shift in (16, 8, 0)]
-    return np.stack(channels, axis=2)
-
-
-def _one_point(pos):
-    return _points([(float(pos[0]), float(pos[1]))])
-
-
-def _points(value):
-    import numpy as np
-
-    points = np.array(_to_numpy(value), dtype=np.float32)
-    if points.ndim == 3 and points.shape[2] == 1:
-        points = points[:, :, 0]
-    assert points.ndim == 2 and points.shape[1] == 2, (
-        f"positions must be (n, 2), not {points.shape}"
-    )
-    return points
-
-
-def _per_item(value, what, n):
-    """Checks a number for all items, or an array with one for each of n items. Copies arrays."""
-    import numbers
-
-    import numpy as np
-
-    if isinstance(value, numbers.Integral if what == "Color" else numbers.Number):
-        return value
-    if not isinstance(value, np.ndarray) and not hasattr(value, "to_numpy"):
-        kind = "int (e.g., 0x956333)" if what == "Color" else "float (e.g., 0.4)"
-        raise ValueError(f"{what} must be an ndarray or {kind}")
-    value = np.array(_to_numpy(value))
-    assert value.shape == (n,), f"{what.lower()} must have shape ({n},), not {value.shape}"
-    return value
-
-
-def _from_palette(palette, indices, n):
-    import numpy as np
-
-    assert indices is not None, "palette must be used together with palette_indices"
-    indices = np.array(_to_numpy(indices)).astype(np.int64)
-    assert indices.shape == (n,), (
-        "palette_indices must be in 1-d shape with shape (num_particles, )"
-    )
-    if n:
-        assert indices.min() >= 0, "the min of palette_indices must not be less than zero"
-        assert indices.max() < len(palette), (
-            "the max of palette_indices must not exceed the length of palette"
-        )
-    return np.array(palette, dtype=np.uint32)[indices]
-
-
-def _grid(w, h, bound):
-    """The positions of a w by h grid, `bound` cells from the canvas's edge."""
-    import numpy as np
-
-    x = np.linspace(bound / w, 1 - bound / w, w)
-    y = np.linspace(bound / h, 1 - bound / h, h)
-    return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(w * h, 2)
 
 
 def rgb_to_hex(c):
