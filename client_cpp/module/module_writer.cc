@@ -250,7 +250,7 @@ class ModuleWriter::Tables {
     module::Kernel record{};
     record.name = Put(kernel.name);
     Sign("kernel ", kernel.name);
-    RETURN_IF_ERROR(AddSlots(kernel, &record));
+    RETURN_IF_ERROR(AddArguments(kernel, &record));
     AddResults(kernel, &record);
     Sign("\n");
     AddVariants(kernel, &record);
@@ -273,10 +273,20 @@ class ModuleWriter::Tables {
   }
 
   // Slots, parameters and bindings.
-  absl::Status AddSlots(const ExportedKernel& kernel, module::Kernel* record) {
+  absl::Status AddArguments(const ExportedKernel& kernel, module::Kernel* record) {
+    std::vector<ParamUse> uses(kernel.params.size());
+    AddSlots(kernel, record, &uses);
+    return AddParams(kernel, uses, record);
+  }
+
+  // How slots use one of a kernel's parameters.
+  struct ParamUse {
+    uint32_t first_slot = kNone;
+    bool writes = false;
+  };
+
+  void AddSlots(const ExportedKernel& kernel, module::Kernel* record, std::vector<ParamUse>* uses) {
     const proto::ArtifactInfo& info = kernel.code[0].info;
-    std::vector<uint32_t> first_slot(kernel.params.size(), kNone);
-    std::vector<bool> writes(kernel.params.size());
     const uint32_t slots = Count<module::Slot>(), bindings = Count<module::Binding>();
     for (uint32_t at = 0; at < static_cast<uint32_t>(info.arguments_size()); ++at) {
       const proto::ArgumentSlot& slot = info.arguments(static_cast<int>(at));
@@ -288,9 +298,9 @@ class ModuleWriter::Tables {
       }
       const ExportedKernel::Source& source = kernel.sources.at(slot.param());
       if (source.param >= 0) {
-        uint32_t& first = first_slot.at(static_cast<size_t>(source.param));
-        first = std::min(first, at);
-        writes[source.param] = Writes(kernel, slot.param());
+        ParamUse& use = uses->at(static_cast<size_t>(source.param));
+        use.first_slot = std::min(use.first_slot, at);
+        use.writes = Writes(kernel, slot.param());
       } else if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
         module::Binding binding{};
         binding.kind = module::Binding::kAddress;
@@ -310,10 +320,15 @@ class ModuleWriter::Tables {
     }
     record->slots = Since<module::Slot>(slots);
     record->bindings = Since<module::Binding>(bindings);
+  }
+
+  absl::Status AddParams(const ExportedKernel& kernel, const std::vector<ParamUse>& uses,
+                         module::Kernel* record) {
     const uint32_t params = Count<module::Param>();
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       const ExportedParam& param = kernel.params[i];
-      if (first_slot[i] == kNone) {
+      const ParamUse& use = uses[i];
+      if (use.first_slot == kNone) {
         return absl::InvalidArgumentError(
             absl::StrCat("kernel '", kernel.name, "': argument '", param.name, "' has no slot"));
       }
@@ -324,11 +339,11 @@ class ModuleWriter::Tables {
       made.scalars = PutNumbers(param.type.scalars);
       made.shape = PutNumbers(param.type.shape);
       made.rank = param.rank;
-      made.first_slot = first_slot[i];
-      made.flags = param.type.texels | (param.is_array && writes[i] ? module::Param::kWrites : 0);
+      made.first_slot = use.first_slot;
+      made.flags = param.type.texels | (param.is_array && use.writes ? module::Param::kWrites : 0);
       Add(made);
       Sign(param);
-      Sign(" @", first_slot[i]);
+      Sign(" @", use.first_slot);
     }
     record->params = Since<module::Param>(params);
     return absl::OkStatus();
