@@ -114,6 +114,27 @@ void SetAccess(ir::AccessAttr access, proto::Access* out) {
   }
 }
 
+// An entry describes itself: clients check target and slots before they load the code.
+void SetInfo(const proto::CompileUnit& unit, const ArgumentLayout& layout,
+             const GeneratedCode& code, ir::KernelOp kernel, proto::ArtifactInfo* info) {
+  *info->mutable_target() = unit.target();
+  info->mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());
+  info->mutable_arguments()->Assign(layout.slots.begin(), layout.slots.end());
+  info->mutable_results()->Assign(layout.results.begin(), layout.results.end());
+  info->set_temporary_bytes(static_cast<uint64_t>(code.temporary_bytes));
+  info->set_has_effects(code.has_effects);
+  info->set_can_fail(code.can_fail);
+  info->set_draws(code.draws);
+  info->set_tapes(code.tapes);
+  info->set_relocatable(unit.options().relocatable());
+  info->mutable_needs()->insert(code.needs.begin(), code.needs.end());
+  if (kernel.getAccesses()) {
+    for (auto access : kernel.getAccesses()->getAsRange<ir::AccessAttr>()) {
+      SetAccess(access, info->add_accesses());
+    }
+  }
+}
+
 // Begins the symbols of relocatable code: other units have other symbols.
 std::string SymbolPrefix(const proto::CompileUnit& unit) {
   constexpr size_t kDigits = 16;
@@ -248,25 +269,8 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
                    state_->generator.Generate(kernel, unit.target(), unit.options(), report,
                                               &out.stages, relocatable ? SymbolPrefix(unit) : ""));
 
-  const ArgumentLayout& layout = checked.arguments;
   out.payload = std::move(code.payload);
-  // The entry describes itself: clients check target and slots before they load the code.
-  *out.info.mutable_target() = unit.target();
-  out.info.mutable_tasks()->Assign(code.tasks.begin(), code.tasks.end());
-  out.info.mutable_arguments()->Assign(layout.slots.begin(), layout.slots.end());
-  out.info.mutable_results()->Assign(layout.results.begin(), layout.results.end());
-  out.info.set_temporary_bytes(static_cast<uint64_t>(code.temporary_bytes));
-  out.info.set_has_effects(code.has_effects);
-  out.info.set_can_fail(code.can_fail);
-  out.info.set_draws(code.draws);
-  out.info.set_tapes(code.tapes);
-  out.info.set_relocatable(relocatable);
-  out.info.mutable_needs()->insert(code.needs.begin(), code.needs.end());
-  if (kernel.getAccesses()) {
-    for (auto access : kernel.getAccesses()->getAsRange<ir::AccessAttr>()) {
-      SetAccess(access, out.info.add_accesses());
-    }
-  }
+  SetInfo(unit, checked.arguments, code, kernel, &out.info);
   return out;
 }
 
