@@ -113,6 +113,29 @@ struct HttpClient::Transfer {
     transfer->to_send.remove_prefix(n);
     return n;
   }
+  // Runs all transfers of `multi` to their ends. Each has its own time limit.
+  static void Perform(CURLM* multi) {
+    for (int running = 1; running != 0;) {
+      if (curl_multi_perform(multi, &running) != CURLM_OK) break;
+      if (running != 0) curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
+    }
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      Transfer* transfer = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      transfer->ended = true;
+      transfer->code = message->data.result;
+    }
+  }
+  // Of a transfer that ended. Every code is an answer; what it means depends on the request.
+  absl::StatusOr<HttpReply> Reply() {
+    if (code != CURLE_OK) return Failure(code, words);
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    reply.code = static_cast<int>(status);
+    return std::move(reply);
+  }
   // Called when a reused connection turns out to be dead after the body was begun.
   static int Rewind(void* self, curl_off_t offset, int origin) {
     auto* transfer = static_cast<Transfer*>(self);
@@ -245,36 +268,16 @@ std::vector<absl::StatusOr<HttpReply>> HttpClient::Run(absl::Span<const HttpRequ
       replies[i] = status;
     }
   }
-  // Each transfer has its own time limit, so this ends.
-  for (int running = 1; running != 0;) {
-    if (curl_multi_perform(multi, &running) != CURLM_OK) break;
-    if (running != 0) curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
-  }
-  int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
-    if (message->msg != CURLMSG_DONE) continue;
-    Transfer* transfer = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-    transfer->ended = true;
-    transfer->code = message->data.result;
-  }
+  Transfer::Perform(multi);
   for (size_t i = 0; i < requests.size(); ++i) {
     Transfer& transfer = transfers[i];
     // Each easy handle leaves the multi handle before it is destroyed.
     curl_multi_remove_handle(multi, transfer.easy);
-    if (!transfer.ended) {
+    if (transfer.ended) {
+      replies[i] = transfer.Reply();
+    } else if (replies[i].status().code() == absl::StatusCode::kUnknown) {
       // Not yet filled by an error of SetUp: a default-constructed StatusOr has this code.
-      if (replies[i].status().code() == absl::StatusCode::kUnknown) {
-        replies[i] = absl::UnavailableError("the transfer could not be made");
-      }
-    } else if (transfer.code != CURLE_OK) {
-      replies[i] = Failure(transfer.code, transfer.words);
-    } else {
-      // Every code is an answer; what it means depends on the request.
-      long code = 0;
-      curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &code);
-      transfer.reply.code = static_cast<int>(code);
-      replies[i] = std::move(transfer.reply);
+      replies[i] = absl::UnavailableError("the transfer could not be made");
     }
   }
   absl::MutexLock lock(&mutex_);
