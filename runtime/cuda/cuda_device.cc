@@ -40,10 +40,11 @@ Result<> CountDevices(const cuda::Driver& driver, int* count) {
 // So many launches are named when the device fails.
 constexpr size_t kNamedLaunches = 8;
 
-// Scratch memory comes in powers of two, from the least on, between margins. So much stays for the
-// next launches.
+// Scratch memory comes in powers of two, from the least on, between margins.
 constexpr uint64_t kLeastScratch = uint64_t{1} << 16, kScratchMargin = 256;
-constexpr uint64_t kMostIdleScratch = uint64_t{256} << 20;
+// Of idle memory. Few blocks: they are searched one by one.
+constexpr uint64_t kMostIdleBytes = uint64_t{256} << 20;
+constexpr size_t kMostIdle = 1024;
 
 uint64_t ScratchSize(uint64_t bytes) {
   uint64_t size = kLeastScratch;
@@ -99,7 +100,7 @@ Result<CudaDevice*> CudaDevice::Use(int32_t number) {
   if (Result<> usable = (*device)->CheckProcess(); !usable.ok()) return usable.error();
   CudaDevice* const before = in_use.exchange(*device);
   // The next launches are on this one.
-  if (before != nullptr && before != *device && before->Enter().ok()) before->FreeScratch();
+  if (before != nullptr && before != *device && before->Enter().ok()) before->FreeIdle();
   return device;
 }
 
@@ -314,7 +315,8 @@ Result<std::shared_ptr<const LoadedKernel>> CudaDevice::LoadBytes(
 uint64_t CudaDevice::FreeBytes() {
   size_t free = 0, total = 0;
   if (Enter().ok()) driver_.MemGetInfo(&free, &total);
-  return free;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return free + idle_bytes_;
 }
 
 std::unique_ptr<LaunchGraph> CudaDevice::MakeGraph() { return std::make_unique<CudaGraph>(this); }
@@ -364,7 +366,7 @@ Result<Address> CudaDevice::AllocateMemory(uint64_t bytes, uint64_t asked,
   if (Result<> entered = Enter(); !entered.ok()) return entered.error();
   Address memory = 0;
   cuda::Code code = driver_.MemAlloc(&memory, bytes);
-  if (code == cuda::kOutOfMemory && FreeScratch()) code = driver_.MemAlloc(&memory, bytes);
+  if (code == cuda::kOutOfMemory && FreeIdle()) code = driver_.MemAlloc(&memory, bytes);
   if (code == cuda::kSuccess) return memory;
   if (code != cuda::kOutOfMemory) return ErrorOf(code, "no memory for " + what);
   return NoMemory(asked, what);
@@ -390,15 +392,7 @@ Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
   const auto usable = [](Address memory) {
     return reinterpret_cast<uint8_t*>(memory + kScratchMargin);
   };
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (const auto idle = idle_scratch_.find(size); idle != idle_scratch_.end()) {
-      const Address memory = idle->second;
-      idle_scratch_.erase(idle);
-      idle_scratch_bytes_ -= size;
-      return usable(memory);
-    }
-  }
+  if (const Address idle = TakeIdle(size); idle != 0) return usable(idle);
   Turn turn;
   if (Result<> taken = TakeTurn(&turn); !taken.ok()) return taken.error();
   Result<Address> memory = AllocateMemory(size, bytes, "arrays of the host");
@@ -411,28 +405,39 @@ Result<uint8_t*> CudaDevice::TakeScratch(uint64_t bytes) {
 }
 
 void CudaDevice::ReturnScratch(uint8_t* memory, uint64_t bytes) {
-  const Address address = reinterpret_cast<Address>(memory) - kScratchMargin;
-  const uint64_t size = ScratchSize(bytes);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_scratch_bytes_ + size <= kMostIdleScratch) {
-      idle_scratch_.emplace(size, address);
-      idle_scratch_bytes_ += size;
-      return;
-    }
-  }
-  if (Enter().ok()) driver_.MemFree(address);
+  ReturnMemory(reinterpret_cast<Address>(memory) - kScratchMargin, ScratchSize(bytes));
 }
 
-bool CudaDevice::FreeScratch() {
-  std::multimap<uint64_t, Address> idle;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    idle.swap(idle_scratch_);
-    idle_scratch_bytes_ = 0;
+Address CudaDevice::TakeIdle(uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = idle_.size(); i-- > 0;) {
+    const auto [size, memory] = idle_[i];
+    if (size != bytes) continue;
+    idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+    idle_bytes_ -= size;
+    return memory;
   }
-  for (const auto& [size, memory] : idle) driver_.MemFree(memory);
-  return !idle.empty();
+  return 0;
+}
+
+void CudaDevice::ReturnMemory(Address memory, uint64_t bytes) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  idle_.push_back({bytes, memory});
+  idle_bytes_ += bytes;
+  const bool is_full = idle_bytes_ > kMostIdleBytes || idle_.size() > kMostIdle;
+  lock.unlock();
+  // All at once: each call of the driver waits for the device.
+  if (is_full && Enter().ok()) FreeIdle();
+}
+
+bool CudaDevice::FreeIdle() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::vector<Idle> freed = std::move(idle_);
+  idle_.clear();
+  idle_bytes_ = 0;
+  lock.unlock();
+  for (const Idle& idle : freed) driver_.MemFree(idle.memory);
+  return !freed.empty();
 }
 
 Result<> CudaDevice::Order(cuda::Stream before, cuda::Stream after) {

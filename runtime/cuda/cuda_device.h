@@ -40,7 +40,7 @@ class CudaDevice final : public Device {
   static int32_t Count();
   // Whether the machine has a driver and a device on which kernels run: what is missing, or too old
   // and how new it has to be. Starts none.
-  static Result<> IsThere();
+  [[gnu::cold]] static Result<> IsThere();
 
   const cuda::Driver& driver() const { return driver_; }
   cuda::Context context() const { return context_; }
@@ -116,13 +116,19 @@ class CudaDevice final : public Device {
   // What a notice says, once, with the launches that may have caused it.
   Result<> TakeNotice();
   // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
-  // needed. Takes back scratch memory if there is not enough. ResourceExhausted names the size.
+  // needed. Frees idle memory if there is not enough. ResourceExhausted names the size.
   Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
+  // Idle memory of exactly so many bytes, with anything in it; 0: there is none.
+  cuda::Address TakeIdle(uint64_t bytes);
+  // Keeps what AllocateMemory gave for TakeIdle: to free it would wait for the device, and so for
+  // all launches. Turns order its next use after the work that has used it, so no work of other
+  // libraries may use it.
+  void ReturnMemory(cuda::Address memory, uint64_t bytes);
   // The error of a device without so much memory.
   [[gnu::cold]] Error NoMemory(uint64_t asked, const std::string& what);
-  // Frees scratch memory that no launch uses. False: there was none.
-  bool FreeScratch();
-  // Bytes of the device's memory that nothing uses.
+  // Frees all idle memory. False: there was none.
+  bool FreeIdle();
+  // Bytes of the device's memory that nothing uses, idle memory included.
   uint64_t FreeBytes();
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
@@ -167,7 +173,7 @@ class CudaDevice final : public Device {
  private:
   CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
              cuda::Context context);
-  static Result<CudaDevice*> Make(int32_t number);
+  [[gnu::cold]] static Result<CudaDevice*> Make(int32_t number);
   // The memory of all trees with sparse levels.
   uint64_t TreeBytes();
   void GrowTreesThatAsk();
@@ -201,9 +207,13 @@ class CudaDevice final : public Device {
   // The last launches since the last synchronisation.
   std::vector<NamesInErrors> launched_;
   uint64_t num_launched_ = 0;
-  std::vector<cuda::Event> idle_events_;                 // with times
-  std::multimap<uint64_t, cuda::Address> idle_scratch_;  // by size
-  uint64_t idle_scratch_bytes_ = 0;
+  std::vector<cuda::Event> idle_events_;  // with times
+  struct Idle {
+    uint64_t bytes;
+    cuda::Address memory;
+  };
+  std::vector<Idle> idle_;  // the last one became idle last
+  uint64_t idle_bytes_ = 0;
   Result<> kept_;
   // In the host's memory, which the device writes; null before the first tree.
   std::atomic<KilnCudaNotice*> notice_{nullptr};

@@ -51,6 +51,7 @@ class CudaDeviceTest : public testing::Test {
     if (!found.ok()) ADD_FAILURE() << found.error().text;
     device_ = *found;
     driver_ = static_cast<FakeDriver*>(dlsym(dlopen(path.c_str(), RTLD_NOW), "fake_driver"));
+    device_->FreeIdle();  // of other tests
     const int64_t live = driver_->live;
     *driver_ = {};
     driver_->live = live;
@@ -806,7 +807,50 @@ TEST_F(CudaDeviceTest, MemoryIsGivenBack) {
     auto buffer = Allocate(1000);
     EXPECT_EQ(driver_->live, live + 2);
   }
+  EXPECT_TRUE(device_->FreeIdle());
   EXPECT_EQ(driver_->live, live);
+}
+
+// To free memory waits for the device.
+TEST_F(CudaDeviceTest, MemoryIsUsedAgain) {
+  constexpr uint64_t kBytes = 3 * kPage;
+  auto kernel = *Load(Info({Range("add_one", 1)}));
+  const int64_t live = driver_->live;
+  uint8_t* data = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    auto buffer = Allocate(kBytes);
+    EXPECT_EQ(driver_->live, live + 1);
+    if (i > 0) EXPECT_EQ(buffer->data(), data);
+    data = buffer->data();
+    const uint64_t slots[] = {reinterpret_cast<uint64_t>(data), 1};
+    ASSERT_TRUE(buffer->HandOver().ok());
+    ASSERT_TRUE(kernel->Launch(slots, nullptr));
+    ASSERT_TRUE(buffer->Touch(0, 4, HostAccess::kRead).ok());
+    EXPECT_EQ(Ints(*buffer)[0], 1) << "of zeroed memory";
+  }
+  auto another = Allocate(kBytes + 4096);
+  EXPECT_EQ(driver_->live, live + 2);
+  // Another library may use this for longer than the buffer.
+  ASSERT_TRUE(another->Share(0, 4).ok());
+  another.reset();
+  EXPECT_EQ(driver_->live, live + 1);
+}
+
+TEST_F(CudaDeviceTest, LittleMemoryStaysIdle) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const int64_t live = driver_->live;
+  Allocate(300 * kMiB).reset();
+  EXPECT_EQ(driver_->live, live);
+  auto first = Allocate(200 * kMiB), second = Allocate(100 * kMiB);
+  first.reset();
+  EXPECT_EQ(driver_->live, live + 2);
+  second.reset();
+  EXPECT_EQ(driver_->live, live);
+  Allocate(kMiB).reset();
+  EXPECT_EQ(driver_->live, live + 1);
+  driver_->fail_allocation = 1;
+  first = Allocate(2 * kMiB);  // at the second try
+  EXPECT_EQ(driver_->live, live + 1);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Result<> GrowingMemory::Commit(uint64_t bytes) {
   const cuda::MemoryKind kind = KindOn(*device_);
   cuda::MemoryHandle handle = 0;
   cuda::Code code = driver.MemCreate(&handle, bytes, &kind, /*flags=*/0);
-  if (code == cuda::kOutOfMemory && device_->FreeScratch()) {
+  if (code == cuda::kOutOfMemory && device_->FreeIdle()) {
     code = driver.MemCreate(&handle, bytes, &kind, /*flags=*/0);
   }
   if (code == cuda::kOutOfMemory) return device_->NoMemory(bytes, "fields");

@@ -48,9 +48,11 @@ class HostAddresses final : public Buffer {
 Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* device,
                                                                  uint64_t bytes) {
   const uint64_t margin = MarginOf(bytes), whole = bytes + 2 * margin;
+  if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   CudaDevice::Turn turn;
   if (Result<> taken = device->TakeTurn(&turn); !taken.ok()) return taken.error();
-  Result<Address> memory = device->AllocateMemory(whole, bytes, "fields");
+  Result<Address> memory = device->TakeIdle(whole);
+  if (*memory == 0) memory = device->AllocateMemory(whole, bytes, "fields");
   if (!memory.ok()) return memory.error();
   Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
   const cuda::Code code = device->driver().Set8(*memory, 0, whole, turn.stream());
@@ -145,7 +147,12 @@ void MirroredBuffer::MakePages(uint64_t bytes) {
 // Reserved memory ends with its owner.
 MirroredBuffer::~MirroredBuffer() {
   // In a forked child the memory is the parent's.
-  if (memory_ != 0 && device_->Enter().ok()) device_->driver().MemFree(memory_);
+  if (memory_ == 0 || !device_->Enter().ok()) return;
+  if (is_shared()) {
+    device_->driver().MemFree(memory_);  // waits for the work of other libraries
+  } else {
+    device_->ReturnMemory(memory_, size() + 2 * MarginOf(size()));
+  }
 }
 
 Device* MirroredBuffer::device() const { return device_; }

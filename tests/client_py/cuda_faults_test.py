@@ -100,14 +100,14 @@ fault(lambda: tree[0, 0])
 up(x)
 assert x[0] == 6
 
-# Memory comes back, however often it ran out.
+# Memory comes back, however often it ran out. What stays for the next fields is freed first.
 for turn in range(20):
     ti.init(arch=ti.cuda)
-    assert free() >= 59, free()
     y = ti.field(ti.f32, shape=10 << 20)  # 40 MiB and margins
     up(y)
     assert y[7] == 1
-    fault(ti.ndarray, ti.f32, 10 << 20) if turn == 0 else None
+    fault(ti.ndarray, ti.f32, 10 << 20)
+    assert free() >= 17, free()
 """,
         "memory=60",
     )
@@ -122,8 +122,8 @@ for turn in range(20):
     assert "(128 MiB) for arrays of the host on Kiln" in lines[3] and on in lines[3]
     assert lines[4] == "8.0 56.0"
     assert "field 'sparse'" in lines[5] and "cannot allocate" in lines[5]
-    assert "41943040 bytes (40 MiB)" in lines[6]
-    assert len(lines) == 7, out
+    assert all("41943040 bytes (40 MiB)" in line for line in lines[6:])
+    assert len(lines) == 26, out
 
 
 def test_memory_that_trees_hold_is_named(run):

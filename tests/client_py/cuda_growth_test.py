@@ -15,6 +15,8 @@ def tree(free=22, memory=200):
     block = ti.root.pointer(ti.i, 1 << 14)
     block.dense(ti.i, 1 << 12).place(x)
     assert x[5] == 0
+    # What other libraries may have used does not stay for the next arrays.
+    assert hog is None or hog.__cuda_array_interface__
     del hog
     gc.collect()
 

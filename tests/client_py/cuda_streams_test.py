@@ -337,3 +337,44 @@ print(x[1])
         "program run on the CPU",
         "1",
     ]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_freed_memory_is_used_again_in_order(run, seed):
+    """The next array of the same size gets it, without a wait, whichever streams have used it."""
+    out = run(
+        """
+one, other = make_stream(), make_stream()
+sum_of_all = ti.ndarray(ti.i32, 64)
+
+
+@ti.kernel
+def add_to(a: ti.types.ndarray(), b: ti.types.ndarray(), n: ti.i32):
+    for i in a:
+        a[i] += n
+        b[i] += a[i]
+
+
+def step(n):
+    with ti.cuda.stream([one, other, 0][n % 3]):
+        made = ti.ndarray(ti.i32, 64)
+        add_to(made, sum_of_all, n)
+        add_to(made, sum_of_all, n)
+
+
+for n in range(3):
+    step(n)
+calls = calls_of(lambda: [step(n) for n in range(3, 60)])
+print(sum(sum_of_all.to_numpy()) == 64 * 3 * sum(range(60)))
+print([calls.count(call) for call in ("cuMemAlloc_v2", "cuMemFree_v2", "cuCtxSynchronize")])
+
+# Another library may go on using its memory: it is freed.
+made = ti.ndarray(ti.i32, 64)
+made.__cuda_array_interface__
+del made
+gc.collect()
+print(calls_of(lambda: ti.ndarray(ti.i32, 64)).count("cuMemAlloc_v2"))
+""",
+        f"seed={seed}",
+    )
+    assert out == "True\n[0, 0, 0]\n1\n"
