@@ -1,7 +1,5 @@
 """Types of structs: named members with types, and methods."""
 
-import sys
-
 from .. import active, originals, provided
 from ..diagnostics import near, say
 from .scalar import cook_dtype
@@ -23,8 +21,8 @@ class StructType(CompoundType):
                 self.members[name] = dtype
             else:
                 self.members[name] = cook_dtype(dtype)
-        self.__name__ = self.__qualname__ = "StructType"
-        self.__module__ = __name__
+        self.__name__ = "StructType"
+        self._class = None  # (module, qualified name) of the class that `ti.dataclass` took
 
     def _member_types(self):
         return list(self.members.items())
@@ -91,16 +89,9 @@ class StructType(CompoundType):
 
     def __reduce_ex__(self, protocol):
         # The methods of `ti.dataclass` have pickles only by the name of their type.
-        if self._is_global():
-            return self.__qualname__
+        if self._class is not None and _named(*self._class) is self:
+            return _named, self._class
         return super().__reduce_ex__(protocol)
-
-    def _is_global(self):
-        """Whether the type is what its module knows by its name."""
-        found = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
-            found = getattr(found, name, None)
-        return found is self
 
     def __eq__(self, other):
         return isinstance(other, StructType) and self._member_types() == other._member_types()
@@ -114,6 +105,17 @@ class StructType(CompoundType):
 
     __repr__ = __str__
     to_string = __str__
+
+
+def _named(module, qualified_name):
+    """The type of this name in a module; None if there is none."""
+    from importlib import import_module  # slow to import, and few programs make pickles
+    from operator import attrgetter
+
+    try:
+        return attrgetter(qualified_name)(import_module(module))
+    except (AttributeError, ImportError):
+        return None
 
 
 def python_member(of, value):

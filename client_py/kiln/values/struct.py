@@ -216,7 +216,7 @@ def dataclass(cls):
             methods[name] = attribute
     result = StructType(**fields, __struct_methods=methods)
     result.__name__ = cls.__name__
-    result.__qualname__, result.__module__ = cls.__qualname__, cls.__module__
+    result._class = (cls.__module__, cls.__qualname__)
     return result
 
 

@@ -4,6 +4,7 @@
 import copy
 import functools
 import pickle
+import warnings
 
 from harness import case, ti
 
@@ -234,3 +235,14 @@ def copies_and_pickles_of_structs_with_methods(show):
     for other in (copy.deepcopy(cell), pickle.loads(pickle.dumps(cell))):
         cell.x += 1
         show(other, twice(other), other.thrice())
+
+
+@case()
+def making_structs_warns_of_nothing(show):
+    @ti.kernel
+    def k() -> ti.f32:
+        return Cell(3.0).twice()
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        show(k(), said)
