@@ -79,7 +79,7 @@ void SetTapeLimit() {
       megabytes == nullptr ? 0 : uint64_t{std::strtoull(megabytes, nullptr, 10)} << 20);
 }
 
-// The loader's message about an object file would tell nobody what it is.
+// The loader's message about an object file does not say what it is.
 absl::Status CheckIsLoadable(const EntryView& entry) {
   if (!entry.info.relocatable()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -65,7 +65,7 @@ flat out vec2 v_from;
 flat out vec2 v_to;
 flat out float v_radius;
 
-// Cuts the part of a segment off that lies behind the near plane, where dividing by w has no sense.
+// Cuts off the part of a segment behind the near plane, where a division by w makes no sense.
 bool clip_near(inout vec4 a, inout vec4 b) {
   const float near = 1e-4;
   if (a.w < near && b.w < near) return false;

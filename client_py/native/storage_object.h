@@ -18,7 +18,7 @@
 namespace kiln {
 
 // The memory of a tree or an ndarray. It exists as long as a field refers to it, even after the
-// tree is destroyed, so that using a stale field raises an error and never accesses freed memory.
+// tree is destroyed. A stale field therefore raises an error and never accesses freed memory.
 struct Memory {
   std::shared_ptr<Buffer> buffer;  // shared with tensors that other libraries hold
   std::shared_ptr<void> owner;     // of memory that is not in `buffer`

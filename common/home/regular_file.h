@@ -1,5 +1,5 @@
-// Opens files whose names others may have given to something else: a FIFO there would hold up the
-// process until somebody opened its other end.
+// Opens files whose names others may have given to something else: a FIFO there would block the
+// process until another one opened its other end.
 #ifndef KILN_COMMON_HOME_REGULAR_FILE_H_
 #define KILN_COMMON_HOME_REGULAR_FILE_H_
 

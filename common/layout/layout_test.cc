@@ -241,7 +241,7 @@ TEST(DescribeDense, NestedLevelsOfOneAxisMergeWhereRegular) {
   EXPECT_EQ(Digits(Describe(Root({1}) + Node("DENSE", {{0, 4}}, {2}) + inner + Place("F32"), {3},
                             "scalar: F32")),
             "0:0*4 ");
-  // Something lies between the blocks: no merging.
+  // Another field is between the blocks: no merging.
   EXPECT_EQ(Digits(Describe(
                 Root({1}) + Node("DENSE", {{0, 4}}, {2, 4}) + inner + Place("F32") + Place("F32"),
                 {3}, "scalar: F32")),

@@ -26,8 +26,8 @@ class WordCodec {
   WordCodec(const proto::Word& word, Scalar compute);
 
   int bytes() const { return static_cast<int>(bits_ / 8); }
-  // The component's value, as it lies in the low ScalarBytes(compute) bytes. `shift`: bits that
-  // the component lies further up than in the first cell of a quant array.
+  // The component's value, in the low ScalarBytes(compute) bytes. `shift`: the bits between the
+  // component and that of the first cell of a quant array.
   uint64_t Read(uint64_t word, int component, uint32_t shift) const;
   // The word after the component became `value`, given as Read gives it.
   uint64_t Write(uint64_t word, int component, uint32_t shift, uint64_t value) const;

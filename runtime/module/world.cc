@@ -240,8 +240,8 @@ void World::Touch() {
   }
 }
 
-// Calls visit(address, count, bytes between cells, number of the scalar in the array, step in the
-// array) for runs of active cells of each component.
+// Calls visit for runs of active cells of each component, with the address, the count, the bytes
+// between cells, the number of the scalar in the array and the step there.
 template <typename Visit>
 Result<> World::ForEachRun(int number, HostAccess access, const Visit& visit) const {
   const ModuleField& field = module_->fields()[number];

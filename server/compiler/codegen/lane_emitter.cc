@@ -82,7 +82,7 @@ Value* LaneEmitter::Select(Value* mask, Value* yes, Value* no) {
 }
 
 LaneEmitter::Variable LaneEmitter::NewMask(Value* start) {
-  // Where masks are vectors of integers, as comparisons make them, LLVM would otherwise pack them
+  // On some targets comparisons make masks as vectors of integers. LLVM would otherwise pack these
   // at the end of each block and unpack them in the next.
   const bool as_integers = !f_.state().target->lanes().has_masks;
   llvm::Type* element = as_integers ? b_.getInt32Ty() : b_.getInt1Ty();
@@ -343,7 +343,7 @@ Value* LaneEmitter::EmitDivergentIf(ir::IfOp op, Value* mask) {
 }
 
 // The loop runs while any lane is live. Lanes that have left keep their results in variables of
-// their own, so that the others need not leave the variables of the loop as they are.
+// their own, so the others may change the variables of the loop.
 void LaneEmitter::EmitLoop(mlir::Operation* op, Value* mask) {
   auto counted = llvm::dyn_cast<ir::ForOp>(op);
   const bool bounds_vary = counted && (Varies(counted.getLower()) || Varies(counted.getUpper()));

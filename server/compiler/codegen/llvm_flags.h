@@ -15,9 +15,9 @@ struct LlvmFlags {
 // Not thread-safe, as LLVM's flags are not.
 void SetLlvmFlags(const LlvmFlags& flags);
 
-// The one that the optimiser reads: whether what a vector loop of eight elements leaves over at its
-// end is a loop of shorter vectors, which takes a fifth longer to compile, or one of single
-// elements.
+// The one that the optimiser reads: whether a loop of shorter vectors, and not one of single
+// elements, runs what a vector loop of eight elements leaves over. It takes a fifth longer to
+// compile.
 void SetShortVectors(bool wanted);
 
 }  // namespace kiln::codegen

@@ -14,8 +14,9 @@ Value* StructElement::Field(Value* element, int64_t offset, llvm::Type* type) {
   return load;
 }
 
-// The index of a slice's container is a multiple of the node's extents, so its quotient is a leaf
-// with the bounds of the parent's cells. KilnElement has the index in i32; no index is negative.
+// The index of a slice's container is a multiple of the node's extents. Its quotient is therefore a
+// leaf with the bounds of the parent's cells. KilnElement has the index in i32; no index is
+// negative.
 void StructElement::ReadPlace(Value* element) {
   cell_ = Field(element, abi::kCell, b_.getPtrTy());
   leaves_.clear();

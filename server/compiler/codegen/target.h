@@ -99,8 +99,8 @@ class Target {
   virtual void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number,
                               proto::Task* task) const = 0;
 
-  // Whether the task may be one of several that follow each other and that the runtime starts as
-  // one, because starting it costs more than what its threads could save.
+  // Whether the runtime may start the task and those that follow it as one. Starting such a task
+  // costs more than what its threads could save.
   virtual bool Joins(const KernelState& /*state*/, mlir::Operation& /*task*/) const {
     return false;
   }
@@ -159,8 +159,8 @@ class Target {
     bool has_masks = false;  // registers for masks, and loads from many addresses under a mask
   };
   virtual Lanes lanes() const { return {}; }
-  // The function for vectors of `lanes` f32 or f64 that does what the function `name` of C, as it
-  // is called for doubles, does for one. Empty: there is none.
+  // The function for vectors of `lanes` f32 or f64 that does what C's function `name` does for one
+  // number. `name` is that for doubles. Empty: there is none.
   virtual std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const {
     return "";
   }

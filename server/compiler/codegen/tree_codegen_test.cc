@@ -466,8 +466,8 @@ TEST(TreeCodegen, StencilsLookBlocksUpOnce) {
   EXPECT_NE(optimized.find("add <8 x i32>"), std::string::npos) << optimized;
 }
 
-// Short rows are one loop from end to end: what lies past their ends is chosen as a value.
-// Not where the body writes what it reads.
+// Short rows are one loop from end to end, and selects choose the values past their ends. Not where
+// the body writes what it reads.
 TEST(TreeCodegen, ShortRowsAreWhole) {
   TestTree in, out;
   const auto shape = [](TestTree& t) {

@@ -4,8 +4,8 @@
 // container the indices name (Place) and steps into that cell: through dense levels by arithmetic,
 // through sparse ones by a look at the container (tree_containers.cc).
 //
-// Two cells of each sparse node (KilnNode) stand in for its inactive cells and for indices out of
-// range, so that a walk needs no branch and reaches nothing else:
+// Two cells of each sparse node (KilnNode) replace its inactive cells and those of indices out of
+// range. A walk therefore needs no branch, and reaches nothing else:
 //   the ambient cell  for reads. It holds zeros, and nothing writes to it. Containers in it are
 //                     therefore empty, and a walk that goes on below it ends in an ambient cell.
 //   the dump cell     for writes that do not activate. Nothing reads it.
@@ -71,9 +71,9 @@ class TreeWalker {
     llvm::Value* index;                           // from 0 to extent - 1
     llvm::SmallPtrSet<llvm::Value*, 8> constant;  // leaves that the row does not change
   };
-  // Whether the row may load `bytes` bytes at `offset` of the cell at `at`, at a constant distance
-  // along the row, from the row's own block for every index. Past the row's ends the load is still
-  // within the block, but sees another cell or field.
+  // Whether the row may load `bytes` bytes at `offset` of the cell at `at` from its own block for
+  // every index. The cell is at a constant distance along the row. Past the row's ends the load is
+  // still within the block, but sees another cell or field.
   bool Crosses(const Row& row, int64_t tree, int64_t node, const Coordinates& at, int64_t offset,
                int64_t bytes);
   // Opens a scope in which such reads (ReadAcross) load from the own block for every index. Past

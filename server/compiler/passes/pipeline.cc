@@ -52,7 +52,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"cse", mlir::createCSEPass, true, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
-      // Its locals are promoted after `reduce`. Before `offload`, while loops show who writes what.
+      // Its locals are promoted after `reduce`. Before `offload`, while loops show which statements
+      // write what.
       {"carry-cells", CreateCarryCellsPass},
       {"offload", CreateOffloadPass},
       // Before passes that may leave out what it would refuse, or ask for the size of blocks.

@@ -36,9 +36,9 @@ class AccessChecksTest : public testing::Test {
     EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
   }
 
-  // What the checks say of `body`, run by blocks of 64 threads, with the thread's number in %t, the
-  // block's in %b, a predicate %first that holds for thread 0 of block 0, and %p, the address of 64
-  // words of zeros, or of garbage.
+  // What the checks say of `body`, which blocks of 64 threads run. %t is the thread's number and %b
+  // the block's. The predicate %first holds for thread 0 of block 0. %p is the address of 64 words
+  // of zeros, or of garbage.
   static std::string Run(const std::string& body, unsigned blocks = 1, bool zeros = true) {
     const std::string text =
         ".version 7.8\n.target sm_90\n.address_size 64\n"

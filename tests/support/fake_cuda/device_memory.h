@@ -34,7 +34,7 @@ class DeviceMemory {
   bool RemoveHost(void* at);
   // Whether a range of the host is such memory as a whole.
   bool IsHost(const void* at, uint64_t bytes) const;
-  // Where the host finds a range that lies in one allocation of either kind; nullptr: nowhere.
+  // Where the host finds a range of one allocation of either kind; nullptr: nowhere.
   uint8_t* Find(uint64_t address, uint64_t bytes) const;
   // Zeroes a range of an allocation. Whole pages take no memory until they are used.
   static void Clear(uint8_t* at, uint64_t bytes);

@@ -52,7 +52,7 @@ KILN_CALL cuStreamQuery(CUstream stream) {
   Stream* known = call.state.StreamOf(stream);
   if (known == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (known->queue.empty()) return CUDA_SUCCESS;
-  call.state.streams.RunOne();  // who asks again and again gets to the end
+  call.state.streams.RunOne();  // repeated queries run all of it
   return call.ok() && call.Finish() != CUDA_SUCCESS ? call.Finish() : CUDA_ERROR_NOT_READY;
 }
 

@@ -1,7 +1,7 @@
-// Streams of the fake device. Work waits in queues until a call synchronises, and then runs in an
+// Streams of the fake device. Work waits in queues until a call synchronises. It then runs in an
 // order that the seed chooses among those that streams, events and the legacy default streams
-// allow, of which each context has one. So a program that reads a result too early reads it before
-// the work ran, every time.
+// allow. Each context has a legacy default stream. So a program that reads a result too early reads
+// it before the work ran, every time.
 #ifndef KILN_TESTS_SUPPORT_FAKE_CUDA_STREAMS_H_
 #define KILN_TESTS_SUPPORT_FAKE_CUDA_STREAMS_H_
 

@@ -9,8 +9,8 @@
 namespace kiln::fake_cuda {
 namespace {
 
-// After so many choices among lanes that took different branches, others than the lowest run, so
-// that a lane that waits for another one of its warp does not keep it from running.
+// After so many choices among lanes that took different branches, others than the lowest run. A
+// lane that waits for another one of its warp therefore does not keep it from running.
 constexpr uint32_t kFairness = 64;
 
 uint32_t LanesBelow(int lane) { return (1u << lane) - 1; }

@@ -72,8 +72,8 @@ struct Block {
   uint32_t index[3];
   std::unique_ptr<uint64_t[]> shared;
   Barrier barriers[kBarriers];
-  // Of AccessChecks: the block's number, barriers that it has passed, and by byte of shared memory
-  // who accessed it and whether it was written.
+  // Of AccessChecks: the block's number, the barriers that it has passed, and for each byte of
+  // shared memory the threads that accessed it and whether one wrote it.
   uint32_t number = 0, epoch = 0;
   std::vector<SeenByte> seen;
   std::vector<bool> written;

@@ -6,9 +6,9 @@
 
 namespace kiln::cpu {
 
-// Masks what is shifted right or divided before a truncation with the bits that it can have, as
-// `(a + b + …) >> 3` of bytes that is stored as a byte. `aggressive-instcombine` narrows such
-// arithmetic, and so doubles the lanes of its loop, but sees no bounds through more than a few
+// Masks what is shifted right or divided before a truncation with the bits that it can have. An
+// example is `(a + b + …) >> 3` of bytes that is stored as a byte. `aggressive-instcombine` narrows
+// such arithmetic, and so doubles the lanes of its loop, but sees no bounds through more than a few
 // operations. Later passes remove the masks.
 struct BoundOperandsPass : llvm::PassInfoMixin<BoundOperandsPass> {
   static constexpr char kName[] = "bound-operands";

@@ -126,8 +126,8 @@ const char* Machine::triple() const { return kTriple; }
 const llvm::DataLayout& Machine::data_layout() const { return state_->layout; }
 
 codegen::Target::Lanes Machine::lanes() const {
-  // AVX2 is the first level with masked loads. Code that is not optimised does without lanes: it is
-  // for those who wait for the compiler, or look at the code.
+  // AVX2 is the first level with masked loads. Code that is not optimised has no lanes: its users
+  // wait for the compiler, or read the code.
   if (state_->level < 3 || state_->options.level == 0) return {};
   return {8, /*has_masks=*/state_->level >= 4};
 }
@@ -193,10 +193,10 @@ absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
   return absl::OkStatus();
 }
 
-// Some of LLVM's passes take more than linear time: hoisting the constants of a loop makes each of
-// them live in all of its blocks, splitting live ranges walks a block once for each range, and so
-// on. A module with a function of more instructions than this does without these passes, at the
-// price of some spills.
+// Some of LLVM's passes take more than linear time. Hoisting the constants of a loop makes each of
+// them live in all of its blocks. Splitting live ranges walks a block once for each range. A module
+// with a function of more instructions than this does without these passes, at the price of some
+// spills.
 static constexpr size_t kLargeFunction = 5000;
 // The same of unoptimised code, for passes on LLVM IR.
 static constexpr size_t kLargeInput = 12000;
@@ -283,8 +283,8 @@ void Machine::Optimize(llvm::Module& module) {
   if (state_->options.level > 1) MarkStreams(module);
 }
 
-// Whether a loop has so many loads and stores that loop strength reduction, which compares all ways
-// to write their addresses, would take most of the time of code generation.
+// Whether a loop has so many loads and stores that loop strength reduction would take most of the
+// time of code generation. That pass compares all ways to write their addresses.
 static bool HasLargeLoop(llvm::Module& module) {
   constexpr size_t kManyAccesses = 64;
   for (llvm::Function& f : module) {

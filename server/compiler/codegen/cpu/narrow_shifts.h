@@ -13,7 +13,7 @@ namespace kiln::cpu {
 //   %r = trunc (lshr (zext i8 %x to i32), %count) to i8
 //
 // LLVM narrows this only if it knows that the count is less than the width. A loop over bytes then
-// works in lanes of 32 bits. This pass makes of it, in innermost loops that access nothing wider,
+// works in lanes of 32 bits. In innermost loops that access nothing wider, this pass makes of it
 //
 //   %r = lshr i8 (select (%count < 8), %x, 0), (%count & 7)
 //

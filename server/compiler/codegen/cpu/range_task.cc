@@ -388,9 +388,9 @@ RangeEmitter::Accumulators RangeEmitter::EmitRows(Value* begin, Value* end,
   return after;
 }
 
-// The last place, not after `at`, where a chunk may end (StepOf says why not anywhere): the end of
-// the loop, the beginning of a row, and multiples of the step in a row that leave a step or more to
-// its end. The step is a power of two.
+// The last place, not after `at`, where a chunk may end (StepOf says why not anywhere). Such places
+// are the end of the loop, the beginning of a row, and multiples of the step in it. The latter
+// leave a step or more to the row's end. The step is a power of two.
 Value* RangeEmitter::Cut(Value* at) {
   Value* width = dimensions_[row_].extent;
   // The end of the only row is no column of it: the last line below keeps it.
@@ -577,9 +577,9 @@ bool IsCellAfterCell(ir::GlobalOp global, ir::RangeTaskOp op) {
          dense.getDigitStride(base, last) == Bytes(global.getType().getPointee());
 }
 
-// The address to which a loop stores cell after cell, and that it does not read, if it does little
-// but to copy other cells there; otherwise null. Loops that read nothing are as fast through the
-// caches, since processors write whole lines without reading them first.
+// The address to which a loop stores cell after cell without reading there. Null if the loop does
+// much more than copy other cells. Loops that read nothing are as fast through the caches, since
+// processors write whole lines without reading them first.
 //
 // Not for bodies whose vector and scalar code may round differently: where vectors begin depends on
 // the address. So there are no functions and quotients, and too few sums for the SLP vectoriser to

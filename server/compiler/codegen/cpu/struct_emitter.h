@@ -6,10 +6,10 @@
 // loops over its block: what depends on the element alone is looked up there, once.
 //
 // Reads at constant distances from the loop's index (stencils) leave the block near its ends. So
-// the loops' ends have code of their own (Peel), and in the middle all that the body reads is in
-// the block, where an address is the block's plus a multiple of the index: LLVM vectorises such
-// rows. In short rows the ends would be most cells; there one loop goes from end to end, and the
-// values past its ends are selected (TreeWalker::OpenRow).
+// the loops' ends have code of their own (Peel). In the middle, all that the body reads is in the
+// block, where an address is the block's plus a multiple of the index. LLVM vectorises such rows.
+// In short rows the ends would be most cells; there one loop goes from end to end, and the values
+// past its ends are selected (TreeWalker::OpenRow).
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_EMITTER_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_STRUCT_EMITTER_H_
 

@@ -104,8 +104,8 @@ Value* StructEmitter::MaskWord(Value* number) {
 }
 
 // The `count` cells from `first` on, all of which are active: a plain loop. If the last axis has
-// room for whole words (in_row_), the loop goes along one row, whose cells' index is the first
-// cell's plus the loop's.
+// room for whole words (in_row_), the loop goes along one row. The index of a cell is then the
+// first cell's plus the loop's.
 Accumulators StructEmitter::FullWord(Value* first, int64_t count, const Accumulators& start) {
   const int last = Node().getNumAxes() - 1;
   Value* base = Cell(first);

@@ -33,10 +33,10 @@ class Tape {
     if (tape_ == nullptr) throw Error(KILN_RESOURCE_EXHAUSTED, "no memory for a tape");
   }
 
-  // Sets `loss` to 0, records the launches of body(), sets all gradients to 0 and that of the loss
-  // to 1, and runs the launches' gradients. The gradient of a field that no launch uses stays.
-  // Throws for launches whose gradient may be needed and that have none, and for gradients that
-  // would read what a later launch may have overwritten, with the lines of both.
+  // Sets `loss` to 0 and records the launches of body(). Then sets the loss's gradient to 1 and all
+  // others to 0, and runs the launches' gradients. The gradient of a field that no launch uses
+  // stays. Throws if a launch has no gradient and may need one. Also throws if a gradient would
+  // read what a later launch may have overwritten, with the lines of both.
   template <typename T, typename Body>
   void Run(const Field<T, 0>& loss, const Body& body) {
     InBody(body, [&](auto call, void* self) {

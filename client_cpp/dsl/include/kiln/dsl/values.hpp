@@ -263,8 +263,8 @@ class Ref : public Operand {
   using Of = T;  // the type of the value
 
   explicit Ref(NodeNumber address) : address_(address), storage_{0} {}
-  // Of an array or field. Its address is computed where it is used, so that the order of a kernel's
-  // operations does not depend on the order in which a compiler computes operands.
+  // Of an array or field. Its address is computed where it is used. A kernel's operations are
+  // therefore in one order, whatever the order in which a compiler computes operands.
   Ref(ParamId storage, std::vector<NodeNumber> indices)
       : address_{0}, storage_(storage), indices_(std::move(indices)), is_global_(true) {}
   Ref(const Ref&) = default;  // the same place
