@@ -109,6 +109,21 @@ class CompileService::CompileState {
     std::shared_ptr<Quotas::Account> account;
     absl::Time deadline;
   };
+  static What WhatOf(const Key& key, const Place& place, absl::Time deadline, const Caller& caller,
+                     proto::CompileRequest request) {
+    // The tenant follows from the caller, never from the request.
+    request.set_tenant(caller.tenant);
+    return {key,
+            place,
+            request.name(),
+            {caller.tenant, caller.name},
+            request.SerializeAsString(),
+            request.priority(),
+            caller.upstream,
+            caller.upstream_required,
+            caller.account,
+            deadline};
+  }
   CompileState(What what, Flights::Done done) : what(std::move(what)), done_(std::move(done)) {}
 
   const What what;
@@ -334,6 +349,16 @@ std::shared_ptr<const CompileService::Compiled> CompileService::Hit(const Key& k
   return hit;
 }
 
+CompileService::Flights::Control CompileService::Start(const CompileStatePtr& state, bool reports) {
+  // A local worker alone reports stages.
+  if (reports || !parts_.shared->serves(state->what.upstream)) {
+    AskWorker(state);
+  } else {
+    AskShared(state);
+  }
+  return {[state] { state->Cancel(); }, [state] { state->RaisePriority(); }};
+}
+
 absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::Compile(
     proto::CompileRequest request, const Caller& caller, bool* joined) {
   if (request.unit().empty() || request.unit().size() > kMaxUnitBytes) {
@@ -374,21 +399,9 @@ absl::StatusOr<std::shared_ptr<const CompileService::Compiled>> CompileService::
       done(std::move(hit));
       return {};
     }
-    // The tenant follows from the caller, never from the request.
-    request.set_tenant(caller.tenant);
-    const JobOwner owner = {caller.tenant, caller.name};
-    auto state = std::make_shared<CompileState>(
-        CompileState::What{key, place, request.name(), owner, request.SerializeAsString(),
-                           request.priority(), caller.upstream, caller.upstream_required,
-                           caller.account, deadline},
-        done);
-    // Requested stages must run in a local worker.
-    if (fresh || !parts_.shared->serves(caller.upstream)) {
-      AskWorker(state);
-    } else {
-      AskShared(state);
-    }
-    return {[state] { state->Cancel(); }, [state] { state->RaisePriority(); }};
+    const auto state = std::make_shared<CompileState>(
+        CompileState::WhatOf(key, place, deadline, caller, std::move(request)), done);
+    return Start(state, /*reports=*/fresh);
   };
   // An interactive request that joins a warm flight raises its priority.
   const bool waits = request.priority() != proto::PRIORITY_WARM;

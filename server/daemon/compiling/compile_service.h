@@ -105,6 +105,8 @@ class CompileService {
   // Runs one flight, step by step, until a step ends it.
   class CompileState;
   using CompileStatePtr = std::shared_ptr<CompileState>;
+  // Begins a flight; `reports`: for a request of stage reports.
+  Flights::Control Start(const CompileStatePtr& state, bool reports);
   void AskShared(const CompileStatePtr& state);
   void TakeShared(const CompileStatePtr& state, SharedTiers::Fetched found);
   void AskDelegates(const CompileStatePtr& state);
