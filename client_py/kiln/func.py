@@ -4,7 +4,7 @@ from . import active
 from . import types as ti_types
 from .diagnostics import near, say
 from .errors import TaichiSyntaxError
-from .frontend.source import EMPTY, FunctionSource
+from .frontend.source import EMPTY, FunctionSource, function_of
 
 
 class Func:
@@ -13,6 +13,7 @@ class Func:
 
     _is_taichi_function = True
     _is_classkernel = False
+    _is_decorated = True
 
     def __init__(self, fn, is_pyfunc=False, is_real=False):
         self.fn = fn
@@ -218,7 +219,7 @@ def func(fn, is_real_function=False):
 
         print(k(3.0))  # prints: 10.0
     """
-    return Func(fn, is_real=is_real_function)
+    return Func(function_of(fn, "func"), is_real=is_real_function)
 
 
 def pyfunc(fn):
@@ -236,7 +237,7 @@ def pyfunc(fn):
 
         print(k(3), square(4))  # prints: 9 16
     """
-    return Func(fn, is_pyfunc=True)
+    return Func(function_of(fn, "pyfunc"), is_pyfunc=True)
 
 
 def real_func(fn):
@@ -258,7 +259,7 @@ def real_func(fn):
 
         print(k())  # prints: 6
     """
-    return Func(fn, is_real=True)
+    return Func(function_of(fn, "real_func"), is_real=True)
 
 
 __all__ = ["func", "pyfunc", "real_func"]

@@ -28,7 +28,7 @@ from .data import declared
 from .data.field import AnyArray, Field
 from .data.interop import array_view, is_external, release
 from .diagnostics import is_diagnostic, near, say
-from .frontend.source import EMPTY, FunctionSource
+from .frontend.source import EMPTY, FunctionSource, function_of
 from .func import in_class, return_types
 
 # If several threads call a kernel for the first time, one of them makes the instance.
@@ -40,6 +40,7 @@ os.register_at_fork(after_in_child=_kernel_locks.clear)
 class Kernel(_native.KernelBase):
     """The result of `@ti.kernel`. In a class it is a method."""
 
+    _is_decorated = True
     autodiff = autodiff.NONE
     is_validated = False  # whether it checks that it overwrites nothing that was read
     _mode = "NONE"  # the name of the same in lang.enums.AutodiffMode
@@ -481,7 +482,7 @@ def kernel(fn):
     """
     if isinstance(fn, Kernel):
         return fn
-    return Kernel(fn)
+    return Kernel(function_of(fn, "kernel"))
 
 
 def data_oriented(cls):

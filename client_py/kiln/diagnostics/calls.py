@@ -120,6 +120,10 @@ ROWS = {
         TypeError,
         "a {kind} cannot be the template argument '{name}': its content may change; pass a tuple",
     ),
+    "decorated_no_function": (
+        TypeError,
+        "@ti.{decorator} is for functions that `def` defines, not for {value!r}{advice}",
+    ),
     "ellipsis_not_supported_return_type_annotations": (
         TaichiSyntaxError,
         "Ellipsis is not supported in return type annotations",

@@ -69,6 +69,19 @@ def _named_around(fn):
     return found
 
 
+def function_of(decorated, decorator):
+    """The Python function of what a decorator of this name gets, which another one of the language
+    may have decorated before. Raises TypeError for anything else."""
+    if getattr(decorated, "_is_decorated", False):
+        return decorated.__wrapped__
+    if hasattr(decorated, "__code__"):
+        return decorated
+    advice = ""
+    if isinstance(decorated, (staticmethod, classmethod)):
+        advice = f"; write @{type(decorated).__name__} above it"
+    raise say.decorated_no_function(decorator=decorator, value=decorated, advice=advice)
+
+
 class FunctionSource:
     """A Python function as the front end reads it.
 

@@ -828,3 +828,35 @@ def slices_as_template_arguments(show):
         return u.sum()
 
     show.error(twice)
+
+
+@case()
+def functions_decorated_twice(show):
+    def f(a: ti.i32) -> ti.i32:
+        return a + 1
+
+    twice = ti.func(ti.pyfunc(f)), ti.func(ti.kernel(f)), ti.real_func(ti.func(f))
+
+    @ti.kernel
+    def k(a: ti.i32) -> ti.i32:
+        return twice[0](a) + twice[1](a) + twice[2](a)
+
+    show(k(3), ti.kernel(ti.kernel(f))(3), ti.kernel(ti.func(f))(3))
+
+
+@case(differs="mistakes without a message")
+def decorated_things_that_are_no_functions(show):
+    for decorator in (ti.kernel, ti.func, ti.pyfunc, ti.real_func):
+        show.error(decorator, staticmethod)
+        show.error(decorator, None)
+        show.error(decorator, len)
+
+
+@case(differs="mistakes without a message")
+def static_methods_decorated_in_the_wrong_order(show):
+    for decorator in (ti.kernel, ti.func):
+        for kind in (staticmethod, classmethod):
+            try:
+                decorator(kind(len))
+            except TypeError as error:
+                show(str(error).partition(";")[2])
