@@ -10,8 +10,8 @@ published   On every path from a plain store to a volatile one (a flag) there is
             compare-and-exchange that publishes what volatile stores prepare.
 awaited     In a function that waits for a flag, there is a membar directly before the atomic by
             which a thread arrives, before the store that ends the waits, and after a wait.
-looked at   A mark that is cleared comes behind a membar after the stores before. A thread that reads
-            the mark and what those wrote does so in this order, with a membar between.
+looked at   A mark that is cleared comes behind a membar after the stores before. A thread that
+            reads the mark and what those wrote does so in this order, with a membar between.
 counted     There is a membar between the stores of a block and the increment (atom.inc) by which
             the last block knows that it is, and between that and its volatile loads.
 handed over What a thread finds through shared memory and writes to is behind a membar with a
