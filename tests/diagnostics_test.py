@@ -181,6 +181,8 @@ NATIVE = (
     "client_cpp/kernel_builder.cc",
     "client_cpp/kernel_builder_control.cc",
     "client_cpp/kernel_builder_function.cc",
+    "client_cpp/kernel_builder_memory.cc",
+    "client_cpp/kernel_builder_values.cc",
     "common/language/type_rules.cc",
 )
 NATIVE_TESTS = ("client_cpp/kernel_builder_test.cc", "common/language/type_rules_test.cc")
