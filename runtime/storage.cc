@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -52,9 +53,47 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
   return reinterpret_cast<uint8_t*>(aligned);
 }
 
+// Mappings of freed buffers, for buffers of the same size: a new one costs a page fault for each
+// 4 KiB, ten times what it takes to clear that. Each slot is taken and given as a whole, so threads
+// need no lock, and a forked child finds all slots in order.
+constexpr size_t kMostIdle = 8;
+std::atomic<uint8_t*> idle[kMostIdle];
+std::atomic<uint32_t> next_replaced{0};
+
+// An idle mapping begins with its size, in its first margin.
+uint64_t& SizeOfIdle(uint8_t* start) { return *reinterpret_cast<uint64_t*>(start); }
+
+// Larger ones would keep much memory, and have few pages for their size.
+bool StaysIdle(uint64_t bytes) { return bytes >= kMapFrom && bytes < kHugePage; }
+
+// A mapping of `whole` bytes; null if there is none.
+uint8_t* TakeIdle(uint64_t whole) {
+  for (std::atomic<uint8_t*>& slot : idle) {
+    uint8_t* start = slot.exchange(nullptr, std::memory_order_acq_rel);
+    if (start == nullptr) continue;
+    if (SizeOfIdle(start) == whole) return start;
+    // Another thread may have filled the slot meanwhile.
+    start = slot.exchange(start, std::memory_order_acq_rel);
+    if (start != nullptr) munmap(start, SizeOfIdle(start));
+  }
+  return nullptr;
+}
+
+void KeepIdle(uint8_t* start, uint64_t whole) {
+  SizeOfIdle(start) = whole;
+  for (std::atomic<uint8_t*>& slot : idle) {
+    uint8_t* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, start, std::memory_order_acq_rel)) return;
+  }
+  const uint32_t next = next_replaced.fetch_add(1, std::memory_order_relaxed);
+  start = idle[next % kMostIdle].exchange(start, std::memory_order_acq_rel);
+  if (start != nullptr) munmap(start, SizeOfIdle(start));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const HostMemory& from) {
+Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const HostMemory& from,
+                                                         bool is_little_used) {
   // Half of a process's address space: no system gives it, and the sums below cannot overflow.
   if (bytes > (uint64_t{1} << 46)) return Refused(bytes);
   const uint64_t margin = MarginOf(bytes);
@@ -69,8 +108,16 @@ Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const H
     std::memset(start, 0, size);
   } else {
     const bool huge = bytes >= kHugePage;
-    const uint64_t size = RoundUp(bytes, 4096);
-    start = Map(size + 2 * margin, huge ? kHugePage : 4096);
+    const uint64_t size = RoundUp(bytes, 4096), whole = size + 2 * margin;
+    if (StaysIdle(bytes) && !is_little_used) start = TakeIdle(whole);
+    if (start != nullptr) {
+      std::memset(start + margin, 0, size);
+      // Hardly ever used: their pages, if they have any, go back, and zeros come.
+      madvise(start, margin, MADV_DONTNEED);
+      madvise(start + margin + size, margin, MADV_DONTNEED);
+    } else {
+      start = Map(whole, huge ? kHugePage : 4096);
+    }
     if (start == nullptr) return Refused(bytes);
     if (huge) madvise(start + margin, size, MADV_HUGEPAGE);
   }
@@ -83,8 +130,10 @@ RootBuffer::~RootBuffer() {
     from_.release(from_.self, data() - margin, SizeOf(size()));
   } else if (size() < kMapFrom) {
     std::free(data() - margin);
+  } else if (const uint64_t whole = RoundUp(size(), 4096) + 2 * margin; StaysIdle(size())) {
+    KeepIdle(data() - margin, whole);
   } else {
-    munmap(data() - margin, RoundUp(size(), 4096) + 2 * margin);
+    munmap(data() - margin, whole);
   }
 }
 

@@ -70,8 +70,10 @@ class RootBuffer final : public Buffer {
  public:
   // `bytes` of zeros, at least 64-byte aligned (for huge pages above 2 MiB). Zeroed margins around
   // it absorb stray reads and writes. ResourceExhausted names the size if the system refuses, or
-  // the application, whose memory `from` is.
-  static Result<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes, const HostMemory& from = {});
+  // the application, whose memory `from` is. `is_little_used`: most pages may never be touched, and
+  // then take no memory.
+  static Result<std::unique_ptr<RootBuffer>> Allocate(uint64_t bytes, const HostMemory& from = {},
+                                                      bool is_little_used = false);
   ~RootBuffer() override;
 
  private:

@@ -54,7 +54,8 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Allocate(CudaDevice* dev
   Result<Address> memory = device->TakeIdle(whole);
   if (*memory == 0) memory = device->AllocateMemory(whole, bytes, "fields");
   if (!memory.ok()) return memory.error();
-  Result<std::unique_ptr<RootBuffer>> mirror = RootBuffer::Allocate(bytes);
+  Result<std::unique_ptr<RootBuffer>> mirror =
+      RootBuffer::Allocate(bytes, /*from=*/{}, /*is_little_used=*/true);
   const cuda::Code code = device->driver().Set8(*memory, 0, whole, turn.stream());
   if (!mirror.ok() || code != cuda::kSuccess) {
     device->driver().MemFree(*memory);
@@ -115,7 +116,8 @@ Result<std::unique_ptr<MirroredBuffer>> MirroredBuffer::Borrow(CudaDevice* devic
                                                                uint64_t bytes, bool has_mirror) {
   std::unique_ptr<Buffer> mirror;
   if (has_mirror) {
-    Result<std::unique_ptr<RootBuffer>> made = RootBuffer::Allocate(std::max<uint64_t>(bytes, 1));
+    Result<std::unique_ptr<RootBuffer>> made =
+        RootBuffer::Allocate(std::max<uint64_t>(bytes, 1), /*from=*/{}, /*is_little_used=*/true);
     if (!made.ok()) return made.error();
     mirror = *std::move(made);
   }
