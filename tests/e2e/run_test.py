@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipapp
 
 PROGRAM = """
 import sys
@@ -115,6 +116,37 @@ def test_a_text_of_another_encoding(kiln, tmp_path):
     done = kiln("run", program, check=False)
     assert done.returncode == 1
     assert f"SyntaxError: {program}, line 6: this is not utf-8" in done.stderr
+
+
+PACKED = """
+import sys
+import taichi as ti
+from other import add
+
+ti.init(arch=ti.cpu)
+
+@ti.kernel
+def k(a: ti.i32) -> ti.i32:
+    return add(a)
+
+print(k(3), __name__, sys.argv[1:], sys.argv[0] == sys.path[0])
+"""
+
+
+def test_folders_and_zip_files(kiln, tmp_path):
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "other.py").write_text(
+        "import taichi as ti\n\n@ti.func\ndef add(a):\n    return a + 4\n"
+    )
+    assert "no module __main__" in kiln("run", folder, check=False).stderr
+    (folder / "__main__.py").write_text(PACKED)
+    zipapp.create_archive(folder, tmp_path / "plain.zip")
+    zipapp.create_archive(folder, tmp_path / "app.pyz", interpreter="/usr/bin/python3")
+    for program in ("app", "plain.zip", "app.pyz"):
+        for _ in range(2):  # the second time with the kernel's record
+            done = kiln("run", program, "x", cwd=tmp_path)
+            assert done.stdout == "7 __main__ ['x'] True\n", program
 
 
 def test_clearing_asks(kiln):

@@ -16,6 +16,8 @@ _OPTIONS = {
     "--require-hit": False,
     "--verbose": False,
 }
+# Bytes of the record that ends a zip file, with its comment.
+_LONGEST_END = 22 + 0xFFFF
 _SHORT = {"-m": "--module", "-q": "--quiet", "-v": "--verbose"}
 
 
@@ -33,7 +35,7 @@ def main(argv):
         program = _Module(options["module"])
     elif argv:
         try:
-            program = Script(argv.pop(0))
+            program = _program(argv.pop(0))
         except OSError as error:
             print(f"kiln: {error.filename}: {error.strerror}", file=sys.stderr)
             return 2
@@ -129,6 +131,14 @@ class _Watch:
         return Report("run", self.path, outcomes, self.watch.seconds(), status)
 
 
+def _program(path):
+    """The program at a path. Raises OSError if it cannot be read."""
+    if os.path.isdir(path):
+        return _Container(path)
+    script = Script(path)
+    return _Container(path) if script.is_archive() else script
+
+
 class Script:
     """A file, run as by `python FILE`. Raises OSError if it cannot be read."""
 
@@ -136,6 +146,14 @@ class Script:
         self.name = path
         with open(path, "rb") as file:
             self._source = file.read()
+
+    def is_archive(self):
+        """Whether it is a zip file, perhaps with a line for the shell before it."""
+        if b"PK\5\6" not in self._source[-_LONGEST_END:]:
+            return False
+        from zipfile import is_zipfile
+
+        return is_zipfile(self.name)
 
     def load(self, main):
         """Sets the variables of the module `main` as Python does; returns the code."""
@@ -149,6 +167,26 @@ class Script:
             sys.path[0] = os.path.dirname(os.path.abspath(self.name))
         program_text.keep(self.name, self._source)
         return compile(self._source, self.name, "exec")
+
+
+class _Container:
+    """A folder or zip file, of which Python runs the module `__main__`."""
+
+    def __init__(self, path):
+        self.name = path
+
+    def load(self, main):
+        """Like Script.load. Raises SystemExit if the module does not exist."""
+        from importlib.machinery import PathFinder
+
+        spec = PathFinder.find_spec("__main__", [self.name])
+        if spec is None:
+            print(f"kiln: there is no module __main__ in {self.name}", file=sys.stderr)
+            raise SystemExit(2)
+        sys.path[0] = self.name
+        main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, ""
+        main.__file__, main.__cached__ = spec.origin, spec.cached
+        return spec.loader.get_code("__main__")
 
 
 class _Module:
