@@ -450,6 +450,60 @@ def test_loops_give_what_the_cpu_gives(compare_with_cpu):
     compare_with_cpu(COMPARED)
 
 
+# A block has 48 KB of shared memory.
+MUCH_SHARED_MEMORY = """
+import numpy as np
+import kiln as ti
+
+
+# Two hundred loops that one launch joins, with sums of 32 bytes for each warp or of bins.
+def joined():
+    x, sums = ti.field(ti.f64, 64), ti.field(ti.f64, 200)
+    a, b = ti.ndarray(ti.f64, 3), ti.ndarray(ti.f64, 2)
+    x.from_numpy(rng.random(64).round(3))
+
+    @ti.kernel
+    def add():
+        for k in ti.static(range(200)):
+            for i in range(64):
+                sums[k] += ti.floor(x[i] * 1000) * (k + 1)
+
+    @ti.kernel
+    def count(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for k in ti.static(range(4)):
+            for i in range(100):
+                a[i % 3] += k + 1.0
+                b[i % 2] += 1.0
+
+    add()
+    count(a, b)
+    return sums.to_numpy(), a.to_numpy(), b.to_numpy()
+
+
+# Many sums of one loop, also where a block has all the warps that it can.
+def accumulators():
+    sums = ti.field(ti.f64, 200)
+
+    @ti.kernel
+    def add(n: ti.i32, large: ti.template()):
+        ti.loop_config(block_dim=1024 if large else 128)
+        for i in range(n):
+            for k in ti.static(range(200)):
+                sums[k] += i + k
+
+    add(700, False)
+    add(1500, True)
+    return sums.to_numpy()
+
+
+CASES = joined, accumulators
+"""
+
+
+def test_loops_share_what_memory_a_block_has(compare_with_cpu):
+    compare_with_cpu(MUCH_SHARED_MEMORY)
+
+
 MISALIGNED = """
 @ti.kernel
 def twice(x: ti.types.ndarray(), y: ti.types.ndarray()):

@@ -446,7 +446,7 @@ kiln.kernel @sum storages [
 // CHECK-NEXT: 	.reg .b32 	%r<54>;
 // CHECK-NEXT: 	.reg .b64 	%rd<43>;
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 4 .b8 partials[128];
+// CHECK-NEXT: 	.shared .align 4 .b8 partials[16];
 // CHECK-NEXT: 	ld.param.u64 	%rd23, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd24, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd24;

@@ -37,7 +37,7 @@ kiln.kernel @total_f32 storages [
 // CHECK-NEXT: 	.reg .f32 	%f<44>;
 // CHECK-NEXT: 	.reg .b64 	%rd<43>;
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 4 .b8 partials[128];
+// CHECK-NEXT: 	.shared .align 4 .b8 partials[16];
 // CHECK-NEXT: 	ld.param.u64 	%rd23, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd24, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd24;
@@ -198,7 +198,7 @@ kiln.kernel @total_f64 storages [
 // CHECK-NEXT: 	.reg .b64 	%rd<93>;
 // CHECK-NEXT: 	.reg .f64 	%fd<40>;
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 8 .b8 partials[256];
+// CHECK-NEXT: 	.shared .align 8 .b8 partials[32];
 // CHECK-NEXT: 	ld.param.u64 	%rd22, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd23, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd23;
@@ -427,7 +427,7 @@ kiln.kernel @total_i32 storages [
 // CHECK-NEXT: 	.reg .b32 	%r<54>;
 // CHECK-NEXT: 	.reg .b64 	%rd<43>;
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 4 .b8 partials[128];
+// CHECK-NEXT: 	.shared .align 4 .b8 partials[16];
 // CHECK-NEXT: 	ld.param.u64 	%rd23, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd24, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd24;
@@ -572,9 +572,9 @@ kiln.kernel @ordered storages [
 // CHECK-NEXT: 	// demoted variable
 // CHECK-NEXT: 	.shared .align 4 .u32 is_last;
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 4 .b8 partials[128];
+// CHECK-NEXT: 	.shared .align 4 .b8 partials[16];
 // CHECK-NEXT: 	// demoted variable
-// CHECK-NEXT: 	.shared .align 4 .b8 partials1[128];
+// CHECK-NEXT: 	.shared .align 4 .b8 partials1[16];
 // CHECK-NEXT: 	ld.param.u64 	%rd36, [task_0_param_0+56];
 // CHECK-NEXT: 	ld.param.u64 	%rd37, [task_0_param_0+48];
 // CHECK-NEXT: 	cvta.to.global.u64 	%rd1, %rd37;

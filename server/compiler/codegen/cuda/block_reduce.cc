@@ -11,7 +11,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kMostWarps = 32;
+uint32_t WarpsOf(ir::RangeTaskOp task) { return BlockOf(task) / kWarp; }
 
 // What an atomic that subtracts takes in is a sum.
 ir::AtomicKind KindOfPartials(ir::AtomicKind kind) {
@@ -44,12 +44,17 @@ Value* FromAbove(llvm::IRBuilder<>& b, Value* value, unsigned distance) {
 
 std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTaskOp task) {
   llvm::SmallVector<ir::AtomicKind, 4> kinds;
+  int64_t bytes = 0;
   for (mlir::BlockArgument total : task.getFinish().front().getArguments()) {
+    bytes += Bytes(total.getType()) * WarpsOf(task);
     if (!total.hasOneUse()) return std::nullopt;
     auto atomic = llvm::dyn_cast<ir::AtomicOp>(*total.user_begin());
     if (!atomic || atomic.getValue() != total || atomic.getPairOffset()) return std::nullopt;
     kinds.push_back(KindOfPartials(atomic.getKind()));
   }
+  // In the order of blocks, a block's values are combined, and then those of blocks.
+  constexpr int64_t kTimes = 2, kRest = 1024;
+  if (kTimes * bytes > kMostSharedBytes - kRest) return std::nullopt;
   return kinds;
 }
 
@@ -75,7 +80,7 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   llvm::SmallVector<Value*, 4> shared;
   for (mlir::Value accumulator : task.getAccumulators()) {
     types.push_back(MemoryType(accumulator.getType(), b.getContext()));
-    auto* array = llvm::ArrayType::get(types.back(), kMostWarps);
+    auto* array = llvm::ArrayType::get(types.back(), WarpsOf(task));
     shared.push_back(NewShared(*f.module(), array, "partials"));
   }
   const auto slot = [&](size_t i, Value* number) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "mlir/IR/Matchers.h"
+#include "server/compiler/codegen/cuda/shared_memory.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
 
 namespace kiln::cuda {
@@ -43,6 +45,52 @@ llvm::Function* MakePart(llvm::Module* module, const std::string& symbol) {
   return part;
 }
 
+// The function that uses the constant; null: none does.
+const llvm::Function* UserOf(const llvm::Constant& constant) {
+  for (const llvm::User* user : constant.users()) {
+    if (const auto* whole = llvm::dyn_cast<llvm::Constant>(user)) {
+      if (const llvm::Function* function = UserOf(*whole)) return function;
+    } else {
+      return llvm::cast<llvm::Instruction>(user)->getFunction();
+    }
+  }
+  return nullptr;
+}
+
+// Gives all parts the same shared memory. None needs it longer than it runs, and the sum of what
+// many short tasks need may be more than a block can have.
+void ShareMemory(llvm::Module& module, llvm::ArrayRef<llvm::Function*> parts) {
+  struct Variable {
+    llvm::GlobalVariable* memory;
+    uint64_t offset;
+  };
+  const llvm::DataLayout& layout = module.getDataLayout();
+  llvm::DenseMap<const llvm::Function*, uint64_t> bytes;  // that each part needs
+  for (const llvm::Function* part : parts) bytes[part] = 0;
+  llvm::SmallVector<Variable> variables;
+  uint64_t most = 0;
+  for (llvm::GlobalVariable& memory : module.globals()) {
+    if (memory.getAddressSpace() != kSharedSpace) continue;
+    const auto part = bytes.find(UserOf(memory));
+    if (part == bytes.end()) continue;
+    const uint64_t offset = llvm::alignTo(part->second, kSharedAlign);
+    part->second = offset + layout.getTypeAllocSize(memory.getValueType());
+    most = std::max(most, part->second);
+    variables.push_back({&memory, offset});
+  }
+  if (variables.size() < 2) return;
+  llvm::Type* byte = llvm::Type::getInt8Ty(module.getContext());
+  llvm::GlobalVariable* all = NewShared(module, llvm::ArrayType::get(byte, most), "shared");
+  all->setAlignment(llvm::Align(kSharedAlign));
+  for (const Variable& variable : variables) {
+    auto* offset =
+        llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), variable.offset);
+    variable.memory->replaceAllUsesWith(
+        llvm::ConstantExpr::getInBoundsGetElementPtr(byte, all, offset));
+    variable.memory->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 bool Joins(const KernelState& state, mlir::Operation& task) {
@@ -63,6 +111,7 @@ bool Joins(const KernelState& state, mlir::Operation& task) {
 void EmitJoined(KernelState* state, llvm::ArrayRef<proto::Task*> tasks) {
   llvm::SmallVector<llvm::Function*> parts;
   for (const proto::Task* task : tasks) parts.push_back(MakePart(state->module, task->symbol()));
+  ShareMemory(*state->module, parts);
   const bool is_serial =
       llvm::all_of(tasks, [](const proto::Task* task) { return IsSerial(*task); });
   llvm::Function* entry = state->target->NewTaskFunction(state, tasks[0]->symbol());

@@ -234,7 +234,7 @@ class HandOver {
     llvm::IRBuilder<> b(&*function.getEntryBlock().getFirstInsertionPt());
     auto* type = llvm::ArrayType::get(b.getInt64Ty(), warps * bytes_of_warp / 8);
     llvm::GlobalVariable* memory = NewShared(*function.getParent(), type, "handed_over");
-    memory->setAlignment(llvm::Align(16));
+    memory->setAlignment(llvm::Align(kSharedAlign));
     Value* thread = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
     lane_ = b.CreateAnd(thread, b.getInt32(kWarp - 1));
     origins_ = b.CreateInBoundsGEP(
@@ -339,7 +339,7 @@ uint64_t SharedBytes(const llvm::Function& entry) {
   for (const llvm::GlobalVariable& global : module.globals()) {
     if (global.getAddressSpace() != kSharedSpace || !UsesIt(global, entry)) continue;
     // With what its alignment may cost.
-    bytes += module.getDataLayout().getTypeAllocSize(global.getValueType()) + 16;
+    bytes += module.getDataLayout().getTypeAllocSize(global.getValueType()) + kSharedAlign;
   }
   return bytes;
 }

@@ -11,6 +11,9 @@ namespace kiln::cuda {
 // LLVM's numbers of address spaces.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
+// The bytes at whose multiples variables begin that are accessed 16 bytes at a time.
+inline constexpr uint64_t kSharedAlign = 16;
+
 // A variable of each block, without a value at first. Its pointers are of the shared space.
 inline llvm::GlobalVariable* NewShared(llvm::Module& module, llvm::Type* type,
                                        llvm::StringRef name) {

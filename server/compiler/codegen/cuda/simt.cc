@@ -99,7 +99,7 @@ bool EmitSimt(FunctionEmitter& f, llvm::StringRef name, llvm::ArrayRef<Value*> o
 Value* AllocateShared(KernelState* state, llvm::Type* type, int64_t count) {
   auto* array = llvm::ArrayType::get(type, count);
   llvm::GlobalVariable* memory = NewShared(*state->module, array, "shared");
-  memory->setAlignment(llvm::Align(16));
+  memory->setAlignment(llvm::Align(kSharedAlign));
   return llvm::ConstantExpr::getAddrSpaceCast(memory,
                                               llvm::PointerType::get(array->getContext(), 0));
 }
