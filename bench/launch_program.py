@@ -40,20 +40,18 @@ def arrays(a: ti.f32, x: ti.types.ndarray(), y: ti.types.ndarray()):
     y[0] = a * x[0]
 
 
-def best(call, count, rounds=7):
-    """Seconds per call: the median of `rounds` loops of `count` calls."""
-    call()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        times.append((time.perf_counter() - start) / count)
-    return sorted(times)[len(times) // 2]
+@ti.kernel
+def fill(x: ti.types.ndarray()):
+    for i in x:
+        x[i] = 1.0
+
+
+def fill_new():
+    fill(ti.ndarray(ti.f32, shape=100_000))
 
 
 def loop_cost(statement, count, setup=None, rounds=7):
-    """As best(), for a statement compiled into the loop itself (no call around it)."""
+    """Seconds that a statement takes: the median of `rounds` loops that have it as their body."""
     scope = dict(globals())
     scope.update(setup or {})
     source = f"def run(count):\n    for _ in range(count):\n        {statement}\n"
@@ -79,6 +77,7 @@ figures = {
     "parallel, 8192 elements, 2 threads": loop_cost("parallel(2.0)", 2000 * scale),
     "parallel, 200000 elements, 2 threads": loop_cost("parallel_large(2.0)", 1000 * scale),
     "two arrays and a scalar": loop_cost("arrays(2.0, a, b)", 5000 * scale, {"a": a, "b": b}),
+    "a new ndarray of 400 kB, filled": loop_cost("fill_new()", 100 * scale),
     "field element read": loop_cost("small[7]", 20000 * scale),
     "field element write": loop_cost("small[7] = 1.0", 20000 * scale),
     "vector element read": loop_cost("vectors[3]", 5000 * scale),
