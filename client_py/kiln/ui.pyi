@@ -168,7 +168,7 @@ class Gui:
     """The widgets of a window, which `Window.get_gui()` returns. A widget is drawn, and its value
     changes, where the program calls it in each frame.
 
-    Without a display nobody moves them: values stay, and buttons are not pressed.
+    Without a display, values stay and no button is pressed.
 
     Example::
 
