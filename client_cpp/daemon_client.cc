@@ -213,7 +213,7 @@ void DaemonClient::GiveBack(std::unique_ptr<Connection> connection) {
 absl::Status DaemonClient::CheckAlive() {
   if (const pid_t pid = StoppedDaemon(home_); pid > 0) return Stopped(pid);
   ASSIGN_OR_RETURN(const std::string path, home_.SocketPath());
-  const absl::Status status =
+  absl::Status status =
       Connection::Open(path, MachineIsBusy() ? kBusyHelloPatience : kHelloPatience).status();
   if (absl::IsCancelled(status)) return status;
   // A daemon that refuses us is alive.
