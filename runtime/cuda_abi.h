@@ -24,7 +24,10 @@
 extern "C" {
 #endif
 
-#define KILN_CUDA_MAX_SLOTS 500
+/* The slots of one launch. The parameters of an entry take 4,352 bytes in every driver, of which
+ * this much is slots, and 32,764 bytes in drivers of CUDA 12.1 or later, by PTX 8.1. */
+#define KILN_CUDA_FEW_SLOTS 500
+#define KILN_CUDA_MAX_SLOTS 4089
 #define KILN_CUDA_MAX_FAILURE_VALUES 64
 
 /* In memory that host and device see. */

@@ -430,6 +430,17 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCudaKernel(CudaDevice* device,
                      " are possible"};
   }
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
+  if (info.arguments.size() > KILN_CUDA_FEW_SLOTS) {
+    int version = 0;
+    device->driver().DriverGetVersion(&version);
+    if (version < cuda::kOldestDriverForManySlots) {
+      return Error{ErrorCode::kFailedPrecondition,
+                   "kernel `" + info.name + "` takes " + std::to_string(info.arguments.size()) +
+                       " argument slots; the CUDA driver, which has " + cuda::VersionText(version) +
+                       ", takes " + std::to_string(KILN_CUDA_FEW_SLOTS) + ": more need " +
+                       cuda::VersionText(cuda::kOldestDriverForManySlots)};
+    }
+  }
   CudaPayload parts;
   if (std::string wrong = UnpackCudaPayload(payload, &parts); !wrong.empty()) {
     return Error{ErrorCode::kDataLoss, std::move(wrong)};

@@ -14,8 +14,9 @@ namespace kiln::cuda {
 // The driver's types, as its ABI has them.
 using Code = int;  // CUresult
 using DeviceNumber = int;
-// Of what kernels need, as DriverGetVersion counts.
-inline constexpr int kOldestDriver = 11080;
+// Of what kernels need, as DriverGetVersion counts; those with many arguments need the second one
+// (KILN_CUDA_FEW_SLOTS).
+inline constexpr int kOldestDriver = 11080, kOldestDriverForManySlots = 12010;
 // "CUDA 11.8"
 std::string VersionText(int version);
 

@@ -172,7 +172,6 @@ struct Compiler::State {
   CodeGenerator generator;
 };
 
-// Entries of more parameters need newer drivers, and none takes 32 KB.
 void CheckSlotsForCuda(const CheckedUnit& checked, std::vector<proto::Diagnostic>* diagnostics) {
   const size_t slots = checked.arguments.slots.size();
   if (slots <= KILN_CUDA_MAX_SLOTS) return;

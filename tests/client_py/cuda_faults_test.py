@@ -278,19 +278,46 @@ def total_of(count):
     print(total[None] == 8 * sum(range(count)), a[3])
 
 ti.init(arch=ti.cuda, unrolling_limit=0)
-total_of(248)
-fault(total_of, 249)
+total_of(248)  # 500 numbers
+total_of(249)
+fault(total_of, 2043)
 ti.init(arch=ti.cpu, unrolling_limit=0)
 total_of(249)
 """)
     assert (
         out.replace(": \n", ":\n")
         == """True 2
+True 2
 TaichiCompilationError:
-kernel 'add': a launch on CUDA has at most 500 numbers, here 502: two for each field, one for each \
+kernel 'add': a launch on CUDA has at most 4089 numbers, here 4090: two for each field, one for each \
 ndarray and each of its axes, and one for each element of vectors and matrices; divide the kernel
 True 2
 """
+    )
+
+
+def test_drivers_that_take_fewer_arguments(run):
+    """Drivers before CUDA 12.1 run kernels of 500 numbers, and name one that has more."""
+    program = """
+def first_of(count):
+    fields = [ti.field(ti.i32, ()) for _ in range(count)]
+
+    @ti.kernel
+    def first() -> ti.i32:
+        for field in ti.static(fields):
+            field[None] += 1
+        return fields[0][None]
+
+    print(first())
+
+first_of(250)
+first_of(251)
+"""
+    done = run(program, "driver=12000", check=False)
+    assert done.stdout == "1\n" and done.returncode != 0
+    assert (
+        "kernel `first` takes 502 argument slots; the CUDA driver, which has CUDA 12.0, takes 500: "
+        "more need CUDA 12.1" in done.stderr
     )
 
 

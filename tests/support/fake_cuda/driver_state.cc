@@ -103,6 +103,9 @@ int PtxVersionOf(const char* image) {
   return major * 10 + minor;
 }
 
+// The bytes of an entry's parameters that the driver takes.
+uint64_t MostParameterBytes(int ptx_version) { return ptx_version < 81 ? 4352 : 32764; }
+
 int PtxTargetOf(const char* image) {
   const char* found = std::strstr(image, ".target sm_");
   return found == nullptr ? 0 : std::atoi(found + std::strlen(".target sm_"));
@@ -221,6 +224,14 @@ CUresult DriverState::Load(const char* image, CUcontext context, CUmodule* modul
   if (!ParsePtx(image, &parsed, &error) || !TranslatePtx(parsed, place, &loaded->program, &error)) {
     std::fprintf(stderr, "fake CUDA: PTX, %s\n", error.c_str());
     for (const uint64_t address : loaded->variables) memory.Free(address);
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  for (const Function& function : loaded->program.functions) {
+    if (!function.entry || function.parameter_bytes <= MostParameterBytes(PtxVersionOf(image))) {
+      continue;
+    }
+    std::fprintf(stderr, "fake CUDA: %s has %llu bytes of parameters\n", function.name.c_str(),
+                 static_cast<unsigned long long>(function.parameter_bytes));
     return CUDA_ERROR_INVALID_PTX;
   }
   *module = loaded.release();

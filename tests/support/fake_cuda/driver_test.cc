@@ -396,6 +396,16 @@ TEST_F(FakeCuda, UnknownInstructionsAndImagesAreRefused) {
                              "ELF..."),
             CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(cuModuleLoadData(&module, "no PTX"), CUDA_ERROR_INVALID_PTX);
+  const auto load = [&](const std::string& version, int bytes) {
+    const std::string entry = ".version " + version +
+                              "\n.target sm_90\n.address_size 64\n.visible .entry f(.param .b8 p[" +
+                              std::to_string(bytes) + "]) { ret; }";
+    return cuModuleLoadData(&module, entry.c_str());
+  };
+  EXPECT_EQ(load("7.8", 4352), CUDA_SUCCESS);
+  EXPECT_EQ(load("8.0", 4353), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(load("8.1", 32764), CUDA_SUCCESS);
+  EXPECT_EQ(load("8.1", 32765), CUDA_ERROR_INVALID_PTX);
 }
 
 // --- Virtual memory

@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "runtime/cuda_abi.h"
 #include "server/compiler/codegen/cuda/cuda_bitcode.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/neighbouring_writes.h"
@@ -26,6 +27,11 @@ constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 // Of CUDA 11.8, which drivers from R520 on read; sm_90 needs it, and so do parameters of tasks that
 // functions take by address.
 constexpr char kPtxVersion[] = "+ptx78";
+// Of CUDA 12.1, for entries whose parameters take more than kFewBytes.
+constexpr char kPtxVersionOfManyBytes[] = "+ptx81";
+constexpr uint64_t kFewBytes = 4352;
+static_assert(sizeof(KilnCudaLaunch) + KILN_CUDA_FEW_SLOTS * sizeof(uint64_t) <= kFewBytes);
+static_assert(sizeof(KilnCudaLaunch) + KILN_CUDA_MAX_SLOTS * sizeof(uint64_t) <= 32764);
 constexpr char kDevicePrefix[] = "kiln_";  // of the device library's functions
 
 llvm::OptimizationLevel LevelOf(int level) {
@@ -72,14 +78,38 @@ std::string WithoutCallNumbers(llvm::StringRef ptx) {
   return text;
 }
 
+bool HasLargeParameters(const llvm::Module& module) {
+  const llvm::DataLayout& layout = module.getDataLayout();
+  return llvm::any_of(module, [&](const llvm::Function& f) {
+    return f.getCallingConv() == llvm::CallingConv::PTX_Kernel &&
+           llvm::any_of(f.args(), [&](const llvm::Argument& a) {
+             return a.hasByValAttr() && layout.getTypeAllocSize(a.getParamByValType()) > kFewBytes;
+           });
+  });
+}
+
 }  // namespace
 
 struct PtxMachine::State {
+  std::unique_ptr<llvm::TargetMachine> NewMachine(const char* ptx_version) const;
+
   std::string arch;
   codegen::Options options;
+  const llvm::Target* backend = nullptr;
   std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::TargetMachine> machine_of_many_bytes;  // made when first needed
   std::optional<llvm::DataLayout> layout;
 };
+
+std::unique_ptr<llvm::TargetMachine> PtxMachine::State::NewMachine(const char* ptx_version) const {
+  llvm::TargetOptions machine_options;
+  machine_options.AllowFPOpFusion =
+      options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  const auto effort =
+      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(
+      backend->createTargetMachine(kTriple, arch, ptx_version, machine_options, {}, {}, effort));
+}
 
 PtxMachine::PtxMachine() : state_(std::make_unique<State>()) {}
 PtxMachine::~PtxMachine() = default;
@@ -103,13 +133,8 @@ absl::StatusOr<std::unique_ptr<PtxMachine>> PtxMachine::Make(Target target,
   State& s = *code->state_;
   s.arch = absl::StrCat("sm_", target.virtual_arch());
   s.options = options;
-  llvm::TargetOptions machine_options;
-  machine_options.AllowFPOpFusion =
-      options.fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
-  const auto effort =
-      options.level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
-  s.machine.reset(
-      backend->createTargetMachine(kTriple, s.arch, kPtxVersion, machine_options, {}, {}, effort));
+  s.backend = backend;
+  s.machine = s.NewMachine(kPtxVersion);
   s.layout = s.machine->createDataLayout();
   return code;
 }
@@ -178,12 +203,17 @@ void PtxMachine::Optimize(llvm::Module& module) {
 
 absl::StatusOr<std::string> PtxMachine::EmitPtx(llvm::Module& module) {
   codegen::SetLlvmFlags({});  // others may be left of a module for CPUs
+  llvm::TargetMachine* machine = state_->machine.get();
+  if (HasLargeParameters(module)) {
+    std::unique_ptr<llvm::TargetMachine>& newer = state_->machine_of_many_bytes;
+    if (newer == nullptr) newer = state_->NewMachine(kPtxVersionOfManyBytes);
+    machine = newer.get();
+  }
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;
-  if (state_->machine->addPassesToEmitFile(passes, out, nullptr,
-                                           llvm::CodeGenFileType::AssemblyFile,
-                                           /*DisableVerify=*/true)) {
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true)) {
     return absl::InternalError("this target cannot emit code");
   }
   passes.run(module);
