@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-/* The slots of one launch. The parameters of an entry take 4,352 bytes in every driver, of which
- * this much is slots, and 32,764 bytes in drivers of CUDA 12.1 or later, by PTX 8.1. */
+/* The most slots of a launch. The parameters of an entry may take 4,352 bytes with every driver,
+ * and 32,764 bytes, which needs PTX 8.1, with those of CUDA 12.1 or later. */
 #define KILN_CUDA_FEW_SLOTS 500
 #define KILN_CUDA_MAX_SLOTS 4089
 #define KILN_CUDA_MAX_FAILURE_VALUES 64
