@@ -353,7 +353,7 @@ import sys
 import time
 import kiln as ti
 
-class Alarm(BaseException):
+class Alarm(RAISED):
     pass
 
 def ring(number, frame):
@@ -378,6 +378,55 @@ for wait, n in enumerate(numbers):
     except BaseException as error:
         raised.add(type(error).__name__)
 print({k(n) for n in numbers}, raised)
+"""
+
+# Signals arrive while the front end runs code of the program.
+HANDLERS_DURING_TRANSFORMATION = """
+import functools
+import os
+import signal
+import kiln as ti
+
+class Watch:
+    def ring(self, number, frame):
+        raise TimeoutError(number)
+
+    def __call__(self, *arguments):
+        self.ring(*arguments)
+
+def twice(extra, number, frame):
+    signal.signal(number, signal.SIG_DFL)
+    raise TimeoutError(extra)
+
+def send():
+    os.kill(os.getpid(), signal.SIGALRM)
+    return 2
+
+@ti.func
+def inner():
+    return ti.static(send())
+
+@ti.kernel
+def k() -> ti.i32:
+    return inner() + ti.static(3)
+
+@ti.kernel
+def wrong() -> ti.i32:
+    return ti.static(Watch().ring(1, 2))
+
+ti.init(arch=ti.cpu)
+for handler in (Watch().ring, Watch(), functools.partial(twice, "twice"), lambda *_: 1 / 0):
+    signal.signal(signal.SIGALRM, handler)
+    try:
+        k()
+    except Exception as error:
+        print(repr(error))
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+print(k())
+try:
+    wrong()
+except ti.TaichiCompilationError as error:
+    print(str(error).splitlines()[-1])
 """
 
 # Each kernel prints its name; the test interrupts it after that.
@@ -657,11 +706,26 @@ def processor_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.parametrize("kind", ["BaseException", "Exception", "TypeError"])
 @pytest.mark.parametrize("server", ["", "off"])
-def test_exceptions_of_signal_handlers(program, server):
+def test_exceptions_of_signal_handlers(program, server, kind):
     """They end the call of a kernel wherever it is."""
-    done = run(program(RAISING_HANDLERS), str(time.time_ns()), server=server)
+    text = RAISING_HANDLERS.replace("RAISED", kind)
+    done = run(program(text), str(time.time_ns()), server=server)
     assert done == "{6} {'Alarm'}\n"
+
+
+def test_exceptions_of_signal_handlers_in_the_front_end(program):
+    """They reach the program as they are, unlike those of functions that the kernel calls."""
+    done = run(program(HANDLERS_DURING_TRANSFORMATION))
+    assert done.splitlines() == [
+        "TimeoutError(14)",
+        "TimeoutError(14)",
+        "TimeoutError('twice')",
+        "ZeroDivisionError('division by zero')",
+        "5",
+        "TimeoutError: 1",
+    ]
 
 
 def interrupted(path, names, *arguments):

@@ -1,6 +1,7 @@
 """Compiles gradients before they are called, while the kernels that a tape records run."""
 
 from .. import _native, runtime, stat
+from ..handlers import raised_by_handler
 from ..instance import Making
 from ..kernel import Derivative
 
@@ -51,7 +52,9 @@ def _begin(derivative, args):
             making.add()
             return
         making.build()
-    except Exception:
+    except Exception as error:
+        if raised_by_handler(error):
+            raise
         return
     from .background import Compilation
 

@@ -8,6 +8,7 @@ import time
 
 from .. import _native, program_text
 from ..diagnostics import near, say
+from ..handlers import raised_by_handler
 from ..own_files import FOLDER, is_own, shown
 
 # The result of a read that finds nothing.
@@ -46,7 +47,9 @@ def meaning_of(annotation, names, local_names):
         return annotation
     try:
         return eval(annotation, names, local_names)
-    except Exception:  # a wrong text may raise anything; the caller rejects it
+    except Exception as error:  # a wrong text may raise anything; the caller rejects it
+        if raised_by_handler(error):
+            raise
         return annotation
 
 

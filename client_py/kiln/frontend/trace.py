@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from .. import originals
 from ..data.field import AnyField
 from ..func import BoundFunc
+from ..handlers import raised_by_handler
 from ..own_files import is_own
 from ..warm import describe, reads
 from ..warm.describe import MISSING, PACKAGE, Describer, Refused
@@ -67,6 +68,8 @@ class Trace:
             else:
                 described = self.describe(value)
         except Exception as why:  # a failure to record must not fail the program
+            if raised_by_handler(why):
+                raise
             self.refuse(why)
         else:
             self.reads.append((kind, number, argument, described))

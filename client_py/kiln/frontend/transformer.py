@@ -19,6 +19,7 @@ from .. import types as ti_types
 from ..data.ndarray import Ndarray
 from ..diagnostics import say
 from ..errors import TaichiCompilationError, TaichiRuntimeError
+from ..handlers import raised_by_handler
 from . import report
 from .context import ArrayArgument
 from .expr import Convertible, Expr, Ref
@@ -168,7 +169,7 @@ class Transformer:
             return HANDLERS[node.__class__](self, node)
         except Exception as error:
             # The innermost node gave the position already; those around it let the error pass.
-            if self.raised:
+            if self.raised or raised_by_handler(error):
                 raise
             self.raised = True
             located = report.located(self.source, node, error)
@@ -191,7 +192,7 @@ class Transformer:
         try:
             return handler(self, node)
         except Exception as error:
-            if self.raised:
+            if self.raised or raised_by_handler(error):
                 raise
             self.raised = True
             raise report.located(self.source, node, error) from None
@@ -266,7 +267,9 @@ class Transformer:
             if len(call.args) == 1 and is_path(call.args[0]):
                 try:
                     value = self.address(call.args[0])
-                except Exception:  # a name of the block; the statement itself tells
+                except Exception as error:  # a name of the block; the statement itself tells
+                    if raised_by_handler(error):
+                        raise
                     self.raised = False
                     continue
                 if self.ctx.is_memory(value):

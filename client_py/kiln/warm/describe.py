@@ -27,6 +27,7 @@ from ..data.field import ComponentField, Field, MatrixField, ScalarField
 from ..data.snode import SNode
 from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
+from ..handlers import raised_by_handler
 from ..kernel import Kernel
 from ..own_files import is_own
 from ..settings import Config
@@ -201,6 +202,8 @@ class Describer:
                 # A field's layout, and so its kernels, are known only once it has memory.
                 value._materialize()
             except Exception as error:
+                if raised_by_handler(error):
+                    raise
                 raise Refused(f"a field that cannot be used: {error}") from None
         if value._parts:
             numbers = tuple([tuple(numbers) for _, numbers in value._parts])

@@ -17,6 +17,7 @@ import sys
 from .. import _native, originals, own_files, runtime, stat
 from ..arguments import ArrayGradient, has_grad
 from ..data.field import overlapping
+from ..handlers import raised_by_handler
 from . import describe, notes, program, reads, units
 from .describe import MISSING, Describer, Refused
 from .reads import ATTRIBUTE, INSTANCE_OF, NAME, PARAMETER, PROPERTY
@@ -141,7 +142,9 @@ def _check(record, source, args, specs):
             if one.__class__ is ArrayGradient and not has_grad(args[one.position]):
                 return None
         same = _alias_groups(bound) == record["aliases"] and _trees(bound) == record["trees"]
-    except Exception:  # anything may fail; the front end then makes the instance
+    except Exception as error:  # anything may fail; the front end then makes the instance
+        if raised_by_handler(error):
+            raise
         return None
     return describer if same else None
 
