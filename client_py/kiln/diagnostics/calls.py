@@ -309,4 +309,9 @@ ROWS = {
         TypeError,
         "unhashable type: '{kind}' cannot be the template argument '{name}'",
     ),
+    "wrapper_left_out": (
+        str,
+        "@ti.{decorator} compiles '{name}' without the decorators between: their functions do not "
+        "run. Write them above @ti.{decorator}.",
+    ),
 }

@@ -74,15 +74,37 @@ def _named_around(fn):
 
 def function_of(decorated, decorator):
     """The Python function of what a decorator of this name gets, which another one of the language
-    may have decorated before. Raises TypeError for anything else."""
+    may have decorated before. Of a wrapper with any arguments, as decorators make by
+    `functools.wraps`, it is the function within, which a warning says: the wrapper will not run.
+    Raises TypeError for anything else."""
     if getattr(decorated, "_is_decorated", False):
         return decorated.__wrapped__
+    if _is_wrapper(decorated):
+        import warnings
+
+        within = decorated.__wrapped__
+        while _is_wrapper(within):
+            within = within.__wrapped__
+        fn = function_of(within, decorator)
+        code = fn.__code__
+        text = say.wrapper_left_out(decorator=decorator, name=fn.__name__)
+        warnings.warn_explicit(text, SyntaxWarning, shown(code.co_filename), code.co_firstlineno)
+        return fn
     if hasattr(decorated, "__code__"):
         return decorated
     advice = ""
     if isinstance(decorated, (staticmethod, classmethod)):
         advice = f"; write @{type(decorated).__name__} above it"
     raise say.decorated_no_function(decorator=decorator, value=decorated, advice=advice)
+
+
+def _is_wrapper(decorated):
+    if isinstance(decorated, (type, staticmethod, classmethod)) or not hasattr(
+        decorated, "__wrapped__"
+    ):
+        return False
+    code = getattr(decorated, "__code__", None)
+    return code is None or bool(code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORD))
 
 
 class FunctionSource:

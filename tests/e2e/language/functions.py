@@ -1,6 +1,9 @@
 """Functions, kernels, methods and their results."""
 
 # ruff: noqa: E741, F821, F841
+import functools
+import warnings
+
 from harness import case, ti
 
 
@@ -860,3 +863,42 @@ def static_methods_decorated_in_the_wrong_order(show):
                 decorator(kind(len))
             except TypeError as error:
                 show(str(error).partition(";")[2])
+
+
+def wrapped(function):
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        print("this does not run")
+        return function(*arguments, **named)
+
+    return call
+
+
+@case(differs="decorators below `@ti.kernel`")
+def wrappers_are_left_out_with_a_warning(show):
+    class Box:
+        def __init__(self):
+            self.n = 4
+
+        @ti.kernel
+        @wrapped
+        def grow(self, by: ti.i32) -> ti.i32:
+            return self.n + by
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+
+        @ti.func
+        @wrapped
+        @wrapped
+        def twice(a):
+            return a + a
+
+        @ti.kernel
+        @functools.lru_cache
+        def k(a: ti.i32) -> ti.i32:
+            return twice(a) + 1
+
+        show(k(3), k(4), ti.data_oriented(Box)().grow(2))
+    for one in said:
+        show(one.category.__name__, str(one.message), one.lineno > 0)
