@@ -344,109 +344,150 @@ Value* LaneEmitter::EmitDivergentIf(ir::IfOp op, Value* mask) {
 
 // The loop runs while any lane is live. Lanes that have left keep their results in variables of
 // their own, so the others may change the variables of the loop.
+//
+//   header: the bounds end lanes, or the loop
+//   body:   marks the lanes that go on
+//   again:  back to the header, if there are such lanes
+//   end
 void LaneEmitter::EmitLoop(mlir::Operation* op, Value* mask) {
-  auto counted = llvm::dyn_cast<ir::ForOp>(op);
-  const bool bounds_vary = counted && (Varies(counted.getLower()) || Varies(counted.getUpper()));
-  const LaneShapes::Ends& ends = shapes_.EndsOf(op);
-  mlir::Block& body = op->getRegion(0).front();
-  mlir::OperandRange inits = counted ? counted.getInits() : op->getOperands();
-  const auto arguments = counted ? counted.getCarried() : body.getArguments();
-
-  Loop loop;
-  // The one place where iterations end is the end of the body.
-  const bool plain = ends.breaks.empty() && ends.continues.size() == 1 && !bounds_vary;
-  loop.blends = ends.continues.size() > 1;
-  for (auto [argument, init] : llvm::zip(arguments, inits)) {
-    loop.carried.push_back(NewVariable(argument));
-    Set(loop.carried.back(), f_.ValueOf(init));
-  }
-  if (!plain) {
-    for (mlir::Value result : op->getResults()) loop.results.push_back(NewVariable(result));
-  }
-  // The results of lanes that end now.
-  const auto leave = [&](Value* lanes) {
-    for (auto [result, carried] : llvm::zip(loop.results, loop.carried)) {
-      SetIn(lanes, result, Get(carried));
-    }
-  };
-  llvm::Constant* none = llvm::Constant::getNullValue(mask->getType());
-  Variable live = plain ? nullptr : NewMask(mask);
-  if (!plain) loop.next = NewMask(none);
-
-  // The trips of a loop whose lower bound varies, else the index.
-  llvm::Type* type =
-      counted ? LlvmType(counted.getIndex().getType(), b_.getContext()) : b_.getInt32Ty();
-  const bool lower_varies = counted && Varies(counted.getLower());
-  Value* lower = counted ? f_.ValueOf(counted.getLower()) : nullptr;
-  Value* upper = counted ? f_.ValueOf(counted.getUpper()) : nullptr;
-  BasicBlock* before = b_.GetInsertBlock();
-  BasicBlock* header = f_.NewBlock(counted ? "for" : "loop");
-  BasicBlock* code = f_.NewBlock("body");
-  BasicBlock* exit = f_.NewBlock("end");
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
-  llvm::PHINode* trip = nullptr;
-  if (counted) {
-    trip = b_.CreatePHI(type, 2);
-    trip->addIncoming(lower_varies ? llvm::ConstantInt::get(type, 0) : lower, before);
-  }
-  Value* now = plain ? mask : GetMask(live);
-  if (bounds_vary) {
-    Value* index = Splat(trip);
-    if (lower_varies) index = b_.CreateAdd(lower, index);
-    f_.Map(counted.getIndex(), lower_varies ? index : trip);
-    if (!lower_varies) f_.indices().Define(counted.getIndex(), Leaf(trip));
-    Value* within = And(now, b_.CreateICmpSLT(index, Splat(upper)));
-    leave(AndNot(now, within));
-    SetMask(live, within);
-    now = within;
-    b_.CreateCondBr(Any(now), code, exit);
-  } else if (counted) {
-    BasicBlock* finished = plain ? exit : f_.NewBlock("finished");
-    f_.Map(counted.getIndex(), trip);
-    f_.indices().Define(counted.getIndex(), IndexBetween(trip, lower, upper));
-    b_.CreateCondBr(b_.CreateICmpSLT(trip, upper), code, finished);
-    if (!plain) {
-      b_.SetInsertPoint(finished);
-      leave(now);
-      b_.CreateBr(exit);
-    }
-  } else {
-    b_.CreateBr(code);
-  }
-  b_.SetInsertPoint(code);
-  if (!counted && Looks(*op)) f_.EndIfFailed();
-  for (auto [argument, variable] : llvm::zip(arguments, loop.carried)) {
-    f_.Map(argument, Get(variable));
-  }
-  if (!plain) SetMask(loop.next, none);
-  loops_.push_back(loop);
-  EmitBlock(body, now, [](ir::YieldOp, Value*) {});
-  loops_.pop_back();
-
-  if (counted && Looks(*op)) f_.EndIfFailed();
-  if (trip != nullptr) {
-    Value* next = b_.CreateNSWAdd(trip, llvm::ConstantInt::get(type, 1));
-    trip->addIncoming(next, b_.GetInsertBlock());
-  }
-  // A loop without bounds may have no end, which BranchBack rules out.
-  const auto back = [&] { counted ? f_.BranchBack(header) : (void)b_.CreateBr(header); };
-  if (plain) {
-    back();
-  } else {
-    Value* next = GetMask(loop.next);
-    SetMask(live, next);
-    BasicBlock* again = f_.NewBlock("again");
-    if (trip != nullptr) trip->setIncomingBlock(1, again);
-    b_.CreateCondBr(Any(next), again, exit);
-    b_.SetInsertPoint(again);
-    back();
-  }
-  b_.SetInsertPoint(exit);
-  const auto& results = plain ? loop.carried : loop.results;
+  LoopCode code = StartLoop(op, mask);
+  Value* live = EmitLoopHeader(code, mask);
+  EmitLoopBody(code, live);
+  EmitLoopEnd(code);
+  const auto& results = code.plain ? code.loop.carried : code.loop.results;
   for (auto [result, variable] : llvm::zip(op->getResults(), results)) {
     f_.Map(result, Get(variable));
   }
+}
+
+// Makes the loop's variables and blocks.
+LaneEmitter::LoopCode LaneEmitter::StartLoop(mlir::Operation* op, Value* mask) {
+  LoopCode code;
+  code.op = op;
+  code.counted = llvm::dyn_cast<ir::ForOp>(op);
+  ir::ForOp counted = code.counted;
+  code.lower_varies = counted && Varies(counted.getLower());
+  code.bounds_vary = code.lower_varies || (counted && Varies(counted.getUpper()));
+  const LaneShapes::Ends& ends = shapes_.EndsOf(op);
+  code.plain = ends.breaks.empty() && ends.continues.size() == 1 && !code.bounds_vary;
+  code.arguments = counted ? counted.getCarried() : op->getRegion(0).front().getArguments();
+
+  Loop& loop = code.loop;
+  loop.blends = ends.continues.size() > 1;
+  mlir::OperandRange inits = counted ? counted.getInits() : op->getOperands();
+  for (auto [argument, init] : llvm::zip(code.arguments, inits)) {
+    loop.carried.push_back(NewVariable(argument));
+    Set(loop.carried.back(), f_.ValueOf(init));
+  }
+  if (!code.plain) {
+    for (mlir::Value result : op->getResults()) loop.results.push_back(NewVariable(result));
+    code.live = NewMask(mask);
+    loop.next = NewMask(llvm::Constant::getNullValue(mask->getType()));
+  }
+
+  if (counted) {
+    code.lower = f_.ValueOf(counted.getLower());
+    code.upper = f_.ValueOf(counted.getUpper());
+  }
+  code.header = f_.NewBlock(counted ? "for" : "loop");
+  code.body = f_.NewBlock("body");
+  code.exit = f_.NewBlock("end");
+  return code;
+}
+
+// Keeps the results of lanes that end now.
+void LaneEmitter::LeaveLoop(const Loop& loop, Value* lanes) {
+  for (auto [result, carried] : llvm::zip(loop.results, loop.carried)) {
+    SetIn(lanes, result, Get(carried));
+  }
+}
+
+// Returns the lanes that run the body, in which emission continues.
+Value* LaneEmitter::EmitLoopHeader(LoopCode& code, Value* mask) {
+  BasicBlock* before = b_.GetInsertBlock();
+  b_.CreateBr(code.header);
+  b_.SetInsertPoint(code.header);
+  if (code.counted) {
+    llvm::Type* type = LlvmType(code.counted.getIndex().getType(), b_.getContext());
+    code.trip = b_.CreatePHI(type, 2);
+    code.trip->addIncoming(code.lower_varies ? llvm::ConstantInt::get(type, 0) : code.lower,
+                           before);
+  }
+  Value* live = code.plain ? mask : GetMask(code.live);
+  if (code.bounds_vary) {
+    live = EndLanesAtBounds(code, live);
+  } else if (code.counted) {
+    EndLoopAtBound(code, live);
+  } else {
+    b_.CreateBr(code.body);
+  }
+  b_.SetInsertPoint(code.body);
+  return live;
+}
+
+// Bounds that differ between lanes: returns the lanes whose index is within them.
+Value* LaneEmitter::EndLanesAtBounds(const LoopCode& code, Value* live) {
+  ir::ForOp counted = code.counted;
+  Value* index = Splat(code.trip);
+  if (code.lower_varies) {
+    index = b_.CreateAdd(code.lower, index);
+    f_.Map(counted.getIndex(), index);
+  } else {
+    f_.Map(counted.getIndex(), code.trip);
+    f_.indices().Define(counted.getIndex(), Leaf(code.trip));
+  }
+  Value* within = And(live, b_.CreateICmpSLT(index, Splat(code.upper)));
+  LeaveLoop(code.loop, AndNot(live, within));
+  SetMask(code.live, within);
+  b_.CreateCondBr(Any(within), code.body, code.exit);
+  return within;
+}
+
+// Bounds that all lanes share.
+void LaneEmitter::EndLoopAtBound(const LoopCode& code, Value* live) {
+  ir::ForOp counted = code.counted;
+  BasicBlock* finished = code.plain ? code.exit : f_.NewBlock("finished");
+  f_.Map(counted.getIndex(), code.trip);
+  f_.indices().Define(counted.getIndex(), IndexBetween(code.trip, code.lower, code.upper));
+  b_.CreateCondBr(b_.CreateICmpSLT(code.trip, code.upper), code.body, finished);
+  if (code.plain) return;
+  b_.SetInsertPoint(finished);
+  LeaveLoop(code.loop, live);
+  b_.CreateBr(code.exit);
+}
+
+void LaneEmitter::EmitLoopBody(const LoopCode& code, Value* live) {
+  if (!code.counted && Looks(*code.op)) f_.EndIfFailed();
+  for (auto [argument, variable] : llvm::zip(code.arguments, code.loop.carried)) {
+    f_.Map(argument, Get(variable));
+  }
+  if (!code.plain) SetMask(code.loop.next, llvm::Constant::getNullValue(live->getType()));
+  loops_.push_back(code.loop);
+  EmitBlock(code.op->getRegion(0).front(), live, [](ir::YieldOp, Value*) {});
+  loops_.pop_back();
+  if (code.counted && Looks(*code.op)) f_.EndIfFailed();
+}
+
+// Back to the header, if lanes go on. Emission continues behind the loop.
+void LaneEmitter::EmitLoopEnd(const LoopCode& code) {
+  Value* next_trip = nullptr;
+  if (code.trip != nullptr) {
+    next_trip = b_.CreateNSWAdd(code.trip, llvm::ConstantInt::get(code.trip->getType(), 1));
+  }
+  if (!code.plain) {
+    Value* next = GetMask(code.loop.next);
+    SetMask(code.live, next);
+    BasicBlock* again = f_.NewBlock("again");
+    b_.CreateCondBr(Any(next), again, code.exit);
+    b_.SetInsertPoint(again);
+  }
+  if (code.trip != nullptr) code.trip->addIncoming(next_trip, b_.GetInsertBlock());
+  if (code.counted) {
+    f_.BranchBack(code.header);
+  } else {
+    b_.CreateBr(code.header);  // BranchBack rules out that a loop has no end
+  }
+  b_.SetInsertPoint(code.exit);
 }
 
 void LaneEmitter::ForEachLane(Value* mask, llvm::function_ref<void(Value* lane)> body) {

@@ -75,6 +75,20 @@ class LaneEmitter {
     llvm::SmallVector<Variable, 4> results;  // of lanes that left; empty: those of `carried`
     Variable next = nullptr;                 // mask: lanes that go on with the next iteration
   };
+  // The code of a loop, while it is being emitted.
+  struct LoopCode {
+    mlir::Operation* op;
+    ir::ForOp counted;  // null: the loop has no bounds
+    bool plain;         // iterations end at the end of the body alone, in all lanes at once
+    bool bounds_vary;   // between lanes
+    bool lower_varies;  // then `trip` counts from 0; otherwise it is the index
+    Loop loop;
+    mlir::Block::BlockArgListType arguments;  // of the body, carried
+    Variable live = nullptr;                  // mask: lanes that are in the loop; null if plain
+    llvm::Value *lower = nullptr, *upper = nullptr;
+    llvm::PHINode* trip = nullptr;
+    llvm::BasicBlock *header, *body, *exit;
+  };
 
   llvm::Type* VectorOf(llvm::Type* element) const;
   llvm::Value* Splat(llvm::Value* scalar);
@@ -114,6 +128,13 @@ class LaneEmitter {
   void EmitEnd(ir::ContinueOp op, llvm::Value* mask);
   void EmitEnd(ir::BreakOp op, llvm::Value* mask);
   void EmitLoop(mlir::Operation* op, llvm::Value* mask);
+  LoopCode StartLoop(mlir::Operation* op, llvm::Value* mask);
+  void LeaveLoop(const Loop& loop, llvm::Value* lanes);
+  llvm::Value* EmitLoopHeader(LoopCode& code, llvm::Value* mask);
+  llvm::Value* EndLanesAtBounds(const LoopCode& code, llvm::Value* live);
+  void EndLoopAtBound(const LoopCode& code, llvm::Value* live);
+  void EmitLoopBody(const LoopCode& code, llvm::Value* live);
+  void EmitLoopEnd(const LoopCode& code);
   void EmitOp(mlir::Operation& op, llvm::Value* mask);
   // Runs `body` for each lane of the mask, with the lane's number.
   void ForEachLane(llvm::Value* mask, llvm::function_ref<void(llvm::Value* lane)> body);
