@@ -336,121 +336,182 @@ SharedTiers::Options SharedOptions(const Flags& flags, CompilerIdentity* compile
   return options;
 }
 
-void Run(const Flags& flags, const Home& home, SingleInstance instance, Trust* trust) {
-  const OwnFile own_file;
+// All components. Members are in the order of their use, so they are destroyed in the reverse one.
+class Daemon {
+ public:
+  Daemon(const Flags& flags, const Home& home, const SingleInstance& instance, Trust* trust,
+         StopSignal* stop)
+      : flags_(flags), home_(home), instance_(instance), trust_(trust), stop_(stop) {
+    housekeeper_.Start();
+  }
+  // Serves until a stop request or the idle timeout, and then drains.
+  void Run();
+
+ private:
+  DiskOptions MakeDiskOptions();
+  uint64_t WarmBytes() const;
+  PoolOptions MakePoolOptions();
+  CompileService::Parts CompileParts();
+  Handler::Parts HandlerParts();
+  WatchedComponents Components();
+
+  void CloseUnusedSockets();
+  void HandOverTo(pid_t successor);
+  void Drain(absl::Time end);
+
+  const Flags& flags_;
+  const Home& home_;
+  SingleInstance instance_;
+  Trust* const trust_;
+  StopSignal* const stop_;
+  const OwnFile own_file_;
+
+  DiskStore disk_{home_, MakeDiskOptions()};
+  Generation generation_;
+  MemoryStore memory_{flags_.memory_bytes, [this] { generation_.Advance(); }};
+  TieredStore tiers_{{&memory_, &disk_}};
+  Counters counters_;
+  Housekeeper housekeeper_{home_, &disk_, WarmBytes(), &tiers_, &counters_};
+
+  WorkersReports reports_;
+  std::unique_ptr<WorkerPool> pool_ = std::make_unique<WorkerPool>(MakePoolOptions());
+  CompilerIdentity compiler_{home_.CompilerIdPath(), flags_.worker, [this] { pool_->Renew(); }};
+  SharedTiers shared_{SharedOptions(flags_, &compiler_)};
+  // One attempt, one repetition after a worker died, and the way.
+  const absl::Duration compile_limit_ = 2 * flags_.job_limit + absl::Seconds(10);
+  CompileService compiles_{CompileParts()};
+  LinkService links_{pool_.get(), compile_limit_};
+
+  Activity activity_;
+  Handler handler_{HandlerParts()};
+  // Separate quotas: an incomplete request must not hold back its caller's other replies.
+  Quotas requests_{Quotas::FromConfig(flags_.config.limits())};
+  Quotas replies_{Quotas::FromConfig(flags_.config.limits())};
+  Connections connections_{&handler_, &requests_, &replies_, flags_.max_connections};
+  const std::unique_ptr<Metrics::Watch> watch_ = WatchComponents(Components());
+
+  Front grpc_{flags_.GrpcFrontPath(), GrpcArguments(flags_, instance_.socket_path),
+              flags_.config.service().listen(), &instance_.given, &generation_};
+  Front web_{flags_.WebFrontPath(),
+             {absl::StrCat("--socket=", instance_.socket_path),
+              absl::StrCat("--address-file=", home_.DashboardPath())},
+             flags_.config.web().listen(),
+             &instance_.given};
+};
+
+DiskOptions Daemon::MakeDiskOptions() {
+  DiskOptions options = DiskOptionsFor(flags_);
+  // Disk and housekeeper need each other. The disk calls this only once entries are stored, when
+  // the housekeeper exists.
+  options.over_budget = [this] { housekeeper_.Nudge(); };
+  return options;
+}
+
+uint64_t Daemon::WarmBytes() const {
+  return DiskOptionsFor(flags_).read_only ? 0 : flags_.cache_bytes / kWarmShare;
+}
+
+PoolOptions Daemon::MakePoolOptions() {
+  PoolOptions options = PoolOptionsFor(flags_, trust_->signs());
+  options.greeted = [this](const proto::HelloReply& worker) { reports_.Note(worker); };
+  return options;
+}
+
+CompileService::Parts Daemon::CompileParts() {
+  CompileService::Parts parts;
+  parts.tiers = &tiers_;
+  parts.counters = &counters_;
+  parts.compiler = &compiler_;
+  parts.pool = pool_.get();
+  parts.shared = &shared_;
+  parts.trust = trust_;
+  parts.compile_limit = compile_limit_;
+  return parts;
+}
+
+Handler::Parts Daemon::HandlerParts() {
+  Handler::Parts parts;
+  parts.compiles = &compiles_;
+  parts.links = &links_;
+  parts.tiers = &tiers_;
+  parts.housekeeper = &housekeeper_;
+  parts.compiler = &compiler_;
+  parts.pool = pool_.get();
+  parts.activity = &activity_;
+  parts.name_sources = flags_.config.log().sources();
+  parts.admit = [trust = trust_](const Place& place, std::string bytes, absl::string_view source) {
+    return trust->Admit(place, std::move(bytes), source);
+  };
+  parts.stop = [stop = stop_] { stop->Raise(); };
+  // A daemon that also serves other machines stays, to report the problem.
+  parts.lives_by_clients = flags_.daemonize && flags_.config.service().listen().empty() &&
+                           flags_.config.web().listen().empty();
+  parts.replaced = [this] { return own_file_.Replaced(); };
+  parts.workers = flags_.workers;
+  parts.cuda_toolchain = [this] { return reports_.cuda_toolchain(); };
+  return parts;
+}
+
+WatchedComponents Daemon::Components() {
+  return {{&memory_, &disk_}, &housekeeper_, pool_.get(), &connections_,
+          &activity_,         trust_,        &shared_};
+}
+
+// Fronts have taken theirs. A socket that is left would accept connections that are never served.
+void Daemon::CloseUnusedSockets() {
+  for (const int fd : instance_.given) {
+    Log("nothing is configured for the socket of port ", PortOf(fd), " that was handed over");
+    close(fd);
+  }
+}
+
+void Daemon::Run() {
+  CloseUnusedSockets();
+  grpc_.Start();
+  web_.Start();
+  if (!flags_.daemonize) NotifyManager("READY=1");
+  const End how = ServeUntilStopped(instance_.listen_fd, *stop_, flags_.idle_exit, &connections_);
+  Log("ending: ", how.why);
+  if (!flags_.daemonize) NotifyManager("STOPPING=1");
+  const absl::Time end = SteadyNow() + kDrainPatience;
+  if (how.successor != 0) HandOverTo(how.successor);
+  Drain(end);
+}
+
+void Daemon::HandOverTo(pid_t successor) {
+  // Invalidates our fronts' caches: the successor announces removals to its own fronts only.
+  generation_.End();
+  memory_.Close();
+  HandOver(successor, {&grpc_, &web_}, &instance_, &housekeeper_, &connections_);
+}
+
+void Daemon::Drain(absl::Time end) {
+  // Drain the front first: replies to its callers pass through it.
+  grpc_.Drain();
+  while (grpc_.running() && SteadyNow() < end - kLastPatience) {
+    pollfd entry = {instance_.listen_fd, POLLIN, 0};
+    if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance_.listen_fd, &connections_);
+  }
+  grpc_.Stop();
+  // Then remove the name: a new client finds no socket, and starts a daemon that waits for our
+  // lock. Connections that are not accepted yet are still served, by our successor if the socket
+  // outlives us.
+  RemoveNames(instance_, home_.PidPath());
+  if (!instance_.managed) AcceptAll(instance_.listen_fd, &connections_);
+  connections_.Drain(end - SteadyNow());
+  // Ends work that no client waits for while the objects that it uses still exist.
+  shared_.Stop();
+  pool_.reset();
+}
+
+void Run(const Flags& flags, const Home& home, const SingleInstance& instance, Trust* trust) {
   StopSignal stop;
   WritePid(home.PidPath());
   if (geteuid() == 0) {
     Log("warning: kilnd runs as root, which it never needs");
   }
   Log("kilnd ", kVersion, " serves ", home.dir(), " on ", instance.socket_path);
-
-  // Disk and housekeeper need each other. The disk calls this only once entries are stored, when
-  // the housekeeper exists.
-  Housekeeper* nudged = nullptr;
-  DiskOptions disk_options = DiskOptionsFor(flags);
-  disk_options.over_budget = [&nudged] { nudged->Nudge(); };
-  DiskStore disk(home, disk_options);
-  Generation generation;
-  MemoryStore memory(flags.memory_bytes, [&generation] { generation.Advance(); });
-  TieredStore tiers({&memory, &disk});
-  // The order of these objects is that of their use, so destructors run in the reverse one.
-  Counters counters;
-  const uint64_t warm_bytes = disk_options.read_only ? 0 : flags.cache_bytes / kWarmShare;
-  Housekeeper housekeeper(home, &disk, warm_bytes, &tiers, &counters);
-  nudged = &housekeeper;
-  housekeeper.Start();
-
-  PoolOptions pool_options = PoolOptionsFor(flags, trust->signs());
-  WorkersReports reports;
-  pool_options.greeted = [&reports](const proto::HelloReply& worker) { reports.Note(worker); };
-  auto pool_owner = std::make_unique<WorkerPool>(pool_options);
-  WorkerPool& pool = *pool_owner;
-  CompilerIdentity compiler(home.CompilerIdPath(), flags.worker, [&pool] { pool.Renew(); });
-
-  SharedTiers shared(SharedOptions(flags, &compiler));
-
-  CompileService::Parts compile_parts;
-  compile_parts.tiers = &tiers;
-  compile_parts.counters = &counters;
-  compile_parts.compiler = &compiler;
-  compile_parts.pool = &pool;
-  compile_parts.shared = &shared;
-  compile_parts.trust = trust;
-  // One attempt, one repetition after a worker died, and the way.
-  compile_parts.compile_limit = 2 * flags.job_limit + absl::Seconds(10);
-  CompileService compiles(compile_parts);
-  LinkService links(&pool, compile_parts.compile_limit);
-
-  Activity activity;
-  Handler::Parts parts;
-  parts.compiles = &compiles;
-  parts.links = &links;
-  parts.tiers = &tiers;
-  parts.housekeeper = &housekeeper;
-  parts.compiler = &compiler;
-  parts.pool = &pool;
-  parts.activity = &activity;
-  parts.name_sources = flags.config.log().sources();
-  parts.admit = [trust](const Place& place, std::string bytes, absl::string_view source) {
-    return trust->Admit(place, std::move(bytes), source);
-  };
-  parts.stop = [&stop] { stop.Raise(); };
-  // A daemon that also serves other machines stays, to report the problem.
-  parts.lives_by_clients = flags.daemonize && flags.config.service().listen().empty() &&
-                           flags.config.web().listen().empty();
-  parts.replaced = [&own_file] { return own_file.Replaced(); };
-  parts.workers = flags.workers;
-  parts.cuda_toolchain = [&reports] { return reports.cuda_toolchain(); };
-  Handler handler(std::move(parts));
-  // Separate quotas: an incomplete request must not hold back its caller's other replies.
-  Quotas requests(Quotas::FromConfig(flags.config.limits()));
-  Quotas replies(Quotas::FromConfig(flags.config.limits()));
-  Connections connections(&handler, &requests, &replies, flags.max_connections);
-  const auto watch = WatchComponents(
-      {{&memory, &disk}, &housekeeper, &pool, &connections, &activity, trust, &shared});
-
-  Front grpc(flags.GrpcFrontPath(), GrpcArguments(flags, instance.socket_path),
-             flags.config.service().listen(), &instance.given, &generation);
-  Front web(flags.WebFrontPath(),
-            {absl::StrCat("--socket=", instance.socket_path),
-             absl::StrCat("--address-file=", home.DashboardPath())},
-            flags.config.web().listen(), &instance.given);
-  // Fronts have taken theirs. A socket that is left would accept connections that are never served.
-  for (const int fd : instance.given) {
-    Log("nothing is configured for the socket of port ", PortOf(fd), " that was handed over");
-    close(fd);
-  }
-  grpc.Start();
-  web.Start();
-
-  if (!flags.daemonize) NotifyManager("READY=1");
-  const End how = ServeUntilStopped(instance.listen_fd, stop, flags.idle_exit, &connections);
-  Log("ending: ", how.why);
-  if (!flags.daemonize) NotifyManager("STOPPING=1");
-  const absl::Time end = SteadyNow() + kDrainPatience;
-  if (how.successor != 0) {
-    // Invalidates our fronts' caches: the successor announces removals to its own fronts only.
-    generation.End();
-    memory.Close();
-    HandOver(how.successor, {&grpc, &web}, &instance, &housekeeper, &connections);
-  }
-  // Drain the front first: replies to its callers pass through it.
-  grpc.Drain();
-  while (grpc.running() && SteadyNow() < end - kLastPatience) {
-    pollfd entry = {instance.listen_fd, POLLIN, 0};
-    if (poll(&entry, 1, kFrontPollMs) > 0) AcceptAll(instance.listen_fd, &connections);
-  }
-  grpc.Stop();
-  // Then remove the name: a new client finds no socket, and starts a daemon that waits for our
-  // lock. Connections that are not accepted yet are still served, by our successor if the socket
-  // outlives us.
-  RemoveNames(instance, home.PidPath());
-  if (!instance.managed) AcceptAll(instance.listen_fd, &connections);
-  connections.Drain(end - SteadyNow());
-  // Ends work that no client waits for while the objects that it uses still exist.
-  shared.Stop();
-  pool_owner.reset();
+  Daemon(flags, home, instance, trust, &stop).Run();
 }
 
 void Complain(const absl::Status& status) {
@@ -498,13 +559,15 @@ absl::StatusOr<SingleInstance> Claim(const Home& home, bool take_over,
   return BecomeInstance(home, SteadyNow() + kStartPatience, take_over, sockets);
 }
 
-int Main(int argc, char** argv) {
+// Before anything else: what holds for the process from its start. Returns a service manager's
+// sockets.
+std::vector<int> PrepareProcess(int argc, char** argv) {
   TameMalloc();
   LogAs("kilnd");
   // Abseil's deadlock detection, on in some distributions, costs a tenth of a hit's time.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Before anything opens a descriptor: the manager's numbers begin at 3.
-  const std::vector<int> sockets = SocketsOfManager();
+  std::vector<int> sockets = SocketsOfManager();
   // Files of the daemon are its user's alone, and its user can use them, whatever the starter's
   // mask.
   umask(077);
@@ -512,6 +575,65 @@ int Main(int argc, char** argv) {
   const bool detaches =
       std::any_of(argv, argv + argc, [](absl::string_view arg) { return arg == "--daemonize"; });
   if (detaches) ForgetStartersLimits();
+  return sockets;
+}
+
+// The socket accepts by now, so the starter may exit before we serve it.
+void DetachWith(const SingleInstance& instance) {
+  std::vector<int> keep = {instance.lock_fd, instance.listen_fd};
+  keep.insert(keep.end(), instance.given.begin(), instance.given.end());
+  Detach(keep);
+}
+
+void OpenLog(const Flags& flags, const Home& home) {
+  if (flags.config.log().json()) LogAsJson();
+  const std::string& log_file = flags.config.log().file();
+  if (flags.daemonize || !log_file.empty()) {
+    LogToFile(log_file.empty() ? home.LogPath() : log_file);
+  }
+}
+
+// Returns the exit status: 2 if a setting is at fault.
+int Start(const Flags& flags, const std::vector<int>& sockets) {
+  const absl::Status user = CheckUser(flags);
+  if (!user.ok()) Complain(user);
+  // The two that only look may run as root, so that `kiln doctor` works there.
+  if (!user.ok() && !flags.check && !flags.try_servers) return 2;
+  absl::StatusOr<Home> home = Home::Find(flags.home);
+  // Check everything that may fail first: a take-over must not stop a daemon in vain.
+  Trust trust;
+  if (home.ok()) {
+    absl::Status loaded = home->CheckIsOwnWithCache();
+    if (loaded.ok()) loaded = LoadTrust(flags.config.trust(), *home, &trust);
+    if (!loaded.ok()) {
+      Complain(loaded);
+      return 2;
+    }
+  }
+  if (flags.check && home.ok()) return 0;
+  const absl::Status descriptors = CheckDescriptors(flags);
+  if (!descriptors.ok()) {
+    Complain(descriptors);
+    return 2;
+  }
+  if (flags.try_servers && home.ok()) return TryServers(flags, *home, trust);
+  absl::StatusOr<SingleInstance> instance =
+      home.ok() ? Claim(*home, flags.take_over, sockets) : home.status();
+  if (!instance.ok()) {
+    // Another process's daemon serves equally well.
+    if (flags.daemonize && absl::IsAlreadyExists(instance.status())) return 0;
+    Complain(instance.status());
+    return 1;
+  }
+  if (flags.daemonize) DetachWith(*instance);
+  OpenLog(flags, *home);
+  Run(flags, *home, *instance, &trust);
+  Log("ended");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<int> sockets = PrepareProcess(argc, argv);
   absl::StatusOr<Flags> flags = ParseFlags(argc, argv);
   if (!flags.ok()) {
     Complain(flags.status());
@@ -525,50 +647,7 @@ int Main(int argc, char** argv) {
     std::printf("kilnd %s\n", kVersion);
     return 0;
   }
-  const absl::Status user = CheckUser(*flags);
-  if (!user.ok()) Complain(user);
-  // The two that only look may run as root, so that `kiln doctor` works there.
-  if (!user.ok() && !flags->check && !flags->try_servers) return 2;
-  absl::StatusOr<Home> home = Home::Find(flags->home);
-  // Check everything that may fail first: a take-over must not stop a daemon in vain.
-  Trust trust;
-  if (home.ok()) {
-    absl::Status loaded = home->CheckIsOwnWithCache();
-    if (loaded.ok()) loaded = LoadTrust(flags->config.trust(), *home, &trust);
-    if (!loaded.ok()) {
-      Complain(loaded);
-      return 2;
-    }
-  }
-  if (flags->check && home.ok()) return 0;
-  const absl::Status descriptors = CheckDescriptors(*flags);
-  if (!descriptors.ok()) {
-    Complain(descriptors);
-    return 2;
-  }
-  if (flags->try_servers && home.ok()) return TryServers(*flags, *home, trust);
-  absl::StatusOr<SingleInstance> instance =
-      home.ok() ? Claim(*home, flags->take_over, sockets) : home.status();
-  if (!instance.ok()) {
-    // Another process's daemon serves equally well.
-    if (flags->daemonize && absl::IsAlreadyExists(instance.status())) return 0;
-    Complain(instance.status());
-    return 1;
-  }
-  // The socket accepts from here on, so the starter may exit before we serve it.
-  if (flags->daemonize) {
-    std::vector<int> keep = {instance->lock_fd, instance->listen_fd};
-    keep.insert(keep.end(), instance->given.begin(), instance->given.end());
-    Detach(keep);
-  }
-  if (flags->config.log().json()) LogAsJson();
-  const std::string& log_file = flags->config.log().file();
-  if (flags->daemonize || !log_file.empty()) {
-    LogToFile(log_file.empty() ? home->LogPath() : log_file);
-  }
-  Run(*flags, *home, *instance, &trust);
-  Log("ended");
-  return 0;
+  return Start(*flags, sockets);
 }
 
 }  // namespace
