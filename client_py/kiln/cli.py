@@ -144,6 +144,14 @@ def _text_between(start, end, path):
         return file.read().partition(start)[2].partition(end)[0]
 
 
+_AFTER_USAGE = """
+
+kiln COMMAND --help shows the help of one command; kiln --version the version.
+docs/operations.md describes the JSON output and the exit statuses.
+KILN_HOME (~/.cache/kiln) is the directory of all files;
+KILN_SERVER=off compiles without the daemon."""
+
+
 def main(argv=None):
     """Runs a command line; returns the exit status."""
     argv = sys.argv[1:] if argv is None else list(argv)
@@ -154,32 +162,38 @@ def main(argv=None):
         print(f"kiln: surplus argument '{argv[1]}' of {name}", file=sys.stderr)
         return 2
     if name in ("help", "-h", "--help"):
-        print(usage())
-        print("\nkiln COMMAND --help shows the help of one command; kiln --version the version.")
-        print("docs/operations.md describes the JSON output and the exit statuses.")
-        print("KILN_HOME (~/.cache/kiln) is the directory of all files;")
-        print("KILN_SERVER=off compiles without the daemon.")
+        print(usage() + _AFTER_USAGE)
         return 0
     if name in ("--version", "-V"):
         print(f"kiln {version()}")
         return 0
     if name not in COMMANDS:
         return _unknown(name, [f"run {name}"] if os.path.isfile(name) else [])
-    if name == "build":  # ./kiln runs `build` itself and passes on only `build` with arguments
-        if argv[1:] in (["-h"], ["--help"]):
-            print(usage(name))
-            return 0
-        print(
-            f"kiln: ./kiln builds, without arguments or `emulator`\n{usage(name)}", file=sys.stderr
-        )
-        return 2
+    if name == "build":
+        return _build(argv[1:])
+    return _run(name, argv[1:])
+
+
+def _build(argv):
+    """./kiln runs `build` itself, and passes on only `build` with arguments."""
+    if argv in (["-h"], ["--help"]):
+        print(usage("build"))
+        return 0
+    print(
+        f"kiln: ./kiln builds, without arguments or `emulator`\n{usage('build')}", file=sys.stderr
+    )
+    return 2
+
+
+def _run(name, argv):
+    """Runs a command of the package; returns the exit status."""
     import importlib
 
     command = importlib.import_module(f"kiln.commands.{name}")
     from kiln.commands.options import BadOption, HelpWanted
 
     try:
-        status = command.main(argv[1:])
+        status = command.main(argv)
         if sys.stdout is not None:  # the shell did not close it, with >&-
             sys.stdout.flush()
         return status

@@ -66,9 +66,27 @@ def init(
 
         ti.init(arch=ti.cpu, default_fp=ti.f64, debug=True)
     """
-    global initialized, log_level, memory_given
+    global initialized
     if require_version is not None:
         _check_version(require_version)
+    _check_options(options)
+    reset()
+    environment = _environment()
+    _set_options(options, environment, default_fp, default_ip, _test_mode)
+    cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
+    _use_device()
+    if _test_mode:
+        return _FrontEndOptions()
+    _set_native_options()
+    if cfg.kernel_profiler:
+        provided.start_profiler()
+    interrupts.end_kernels_in_cells()
+    provided.load("make_instance")  # imported now rather than during a kernel's first call
+    initialized = True
+
+
+def _check_options(options):
+    """Raises an error unless all options exist and are of their types."""
     if "default_up" in options:
         raise say.default_up_always_unsigned_type_default_ip_please()
     unknown = [name for name in options if name not in OPTIONS]
@@ -77,8 +95,11 @@ def init(
         raise say.unrecognized_keyword_argument_s_for_ti(names=", ".join(unknown), hint=hint)
     for name, value in options.items():
         _check_type(name, value)
-    reset()
-    environment = _environment()
+
+
+def _set_options(options, environment, default_fp, default_ip, is_test):
+    """Sets all options but the device: first by the environment, then by init's arguments."""
+    global log_level, memory_given
     cfg.default_fp = _default_type("default_fp", default_fp, environment)
     cfg.default_ip = _default_type("default_ip", default_ip, environment)
     for name, (variable, text) in environment.items():
@@ -89,17 +110,17 @@ def init(
     for name, value in options.items():
         setattr(cfg, name, value)
     memory_given = "device_memory_GB" in {**options, **environment}
-    if not _test_mode:
+    if not is_test:
         log_level = _level(str(cfg.log_level).lower())
     if cfg.check_overflow not in ON_OVERFLOW:
         raise say.unknown_check_overflow(value=cfg.check_overflow)
     if cfg.lanes not in LANES:
         raise say.unknown_lanes(value=cfg.lanes)
     _check_cpu_level("cpu_level" in options, environment)
-    cfg.arch = _select_arch(environment.get("arch", ("", arch))[1], enable_fallback)
-    _use_device()
-    if _test_mode:
-        return _FrontEndOptions()
+
+
+def _set_native_options():
+    """Passes on the options that the native part keeps itself."""
     if not 0 <= cfg.cpu_max_num_threads < 2**31:
         raise say.no_number_of_threads(value=cfg.cpu_max_num_threads)
     _native.set_threads(int(cfg.cpu_max_num_threads))
@@ -108,11 +129,6 @@ def init(
     _native.set_tape_limit(int(cfg.ad_tape_GB * 2**30))
     if cfg.cpu_max_num_threads == 0:
         cfg.cpu_max_num_threads = _native.default_threads()
-    if cfg.kernel_profiler:
-        provided.start_profiler()
-    interrupts.end_kernels_in_cells()
-    provided.load("make_instance")  # imported now rather than during a kernel's first call
-    initialized = True
 
 
 def _check_memory():

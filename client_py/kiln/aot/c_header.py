@@ -4,7 +4,7 @@ import os
 
 from .. import _native
 from .. import types as ti_types
-from .header import Names
+from .header import Names, signature_words
 
 # Words of C and C++, since programs of both include the header, and names that its functions have.
 _TAKEN = set(
@@ -15,6 +15,45 @@ _TAKEN = set(
     "sizeof slots static status struct switch template this throw true try typedef typename "
     "union unsigned using virtual void volatile while world xor".split()
 )
+
+
+# The text of a header. What a module decides has a name in braces.
+_HEADER = """/* Made by `kiln export` for {file}. */
+#ifndef {guard}
+#define {guard}
+
+#include <kiln/kiln.h>
+#include <stdbool.h>
+
+/* The module and its kernels. {prefix}_open fills it in, {prefix}_close frees the module. */
+typedef struct {prefix}_module {{
+  kiln_module* module;
+{members}
+}} {prefix}_module;
+
+/* Opens a file. One with other signatures than this header is an error. Functions fail as those of
+ * kiln.h do: kiln_error() says why. */
+static inline kiln_status {prefix}_open(kiln_context* context, const char* path,
+    {prefix}_module* self) {{
+  static const uint64_t signatures[4] = {{{signatures}}};
+  kiln_open_options options = {{sizeof options, signatures}};
+  kiln_module* opened = NULL;
+  const kiln_status status = kiln_module_open(context, path, &options, &opened);
+  if (status != KILN_OK) return status;
+  self->module = opened;
+{opened}
+  return KILN_OK;
+}}
+
+static inline kiln_status {prefix}_close({prefix}_module* self) {{
+  return kiln_module_free(self->module);
+}}
+
+/* Kernels. Arrays are memory in C order with their shape; a result's numbers go where the last
+ * pointers say. */
+{functions}
+#endif /* {guard} */
+"""
 
 
 def write_c_header(module, path, prefix):
@@ -32,46 +71,18 @@ def write_c_header(module, path, prefix):
     ]
     bodies = [_function(prefix, member, name, *of) for member, name, _, *of in kernels]
     bodies += [_view(prefix, functions.of(name), name) for name, _, _ in fields]
-    guard = f"KILN_{prefix.upper()}_MODULE_H_"
-    digest = ", ".join(f"{part:#x}u" for part in signatures)
-    text = f"""/* Made by `kiln export` for {os.path.basename(module)}. */
-#ifndef {guard}
-#define {guard}
-
-#include <kiln/kiln.h>
-#include <stdbool.h>
-
-/* The module and its kernels. {prefix}_open fills it in, {prefix}_close frees the module. */
-typedef struct {prefix}_module {{
-  kiln_module* module;
-{chr(10).join(f"  const kiln_kernel* {member};" for member, *_ in kernels)}
-}} {prefix}_module;
-
-/* Opens a file. One with other signatures than this header is an error. Functions fail as those of
- * kiln.h do: kiln_error() says why. */
-static inline kiln_status {prefix}_open(kiln_context* context, const char* path,
-    {prefix}_module* self) {{
-  static const uint64_t signatures[4] = {{{digest}}};
-  kiln_open_options options = {{sizeof options, signatures}};
-  kiln_module* opened = NULL;
-  const kiln_status status = kiln_module_open(context, path, &options, &opened);
-  if (status != KILN_OK) return status;
-  self->module = opened;
-{chr(10).join(opened)}
-  return KILN_OK;
-}}
-
-static inline kiln_status {prefix}_close({prefix}_module* self) {{
-  return kiln_module_free(self->module);
-}}
-
-/* Kernels. Arrays are memory in C order with their shape; a result's numbers go where the last
- * pointers say. */
-{chr(10).join(bodies)}
-#endif /* {guard} */
-"""
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(
+            _HEADER.format(
+                file=os.path.basename(module),
+                guard=f"KILN_{prefix.upper()}_MODULE_H_",
+                prefix=prefix,
+                signatures=signature_words(signatures),
+                members="\n".join(f"  const kiln_kernel* {member};" for member, *_ in kernels),
+                opened="\n".join(opened),
+                functions="\n".join(bodies),
+            )
+        )
 
 
 def _number(scalar):

@@ -24,28 +24,8 @@ _TAKEN = set(
 )
 
 
-def write_header(module, path, namespace):
-    """Writes the header of a module.
-
-    module: its file. path: of the header. namespace: of the class `Module` in it.
-    """
-    signatures, kernels, fields = _native.module_types(module)
-    namespace = Names().of(namespace)
-    names = Names()
-    functions, members = [], []
-    for kernel in kernels:
-        name = names.of(kernel[0])
-        functions.append(_function(name, *kernel[1:]))
-        members.append(f'  kiln::Kernel {name}_ = module_.kernel("{kernel[0]}");')
-    for field, of, axes in fields:
-        made = f"kiln::field<{_type(of)}, {axes}>"
-        functions.append(
-            f"  static {made} {names.of(field)}(kiln::World& world) {{\n"
-            f'    return world.field<{_type(of)}, {axes}>("{field}");\n  }}'
-        )
-    guard = f"KILN_{namespace.upper()}_MODULE_HPP_"
-    digest = ", ".join(f"{part:#x}u" for part in signatures)
-    text = f"""// Made by `kiln export` for {os.path.basename(module)}.
+# The text of a header. What a module decides has a name in braces.
+_HEADER = """// Made by `kiln export` for {file}.
 #ifndef {guard}
 #define {guard}
 
@@ -64,7 +44,7 @@ class Module {{
  public:
   // Opens a file. One with other signatures than this header is an error.
   static Module open(const kiln::Context& context, const std::string& path) {{
-    static const std::uint64_t signatures[4] = {{{digest}}};
+    static const std::uint64_t signatures[4] = {{{signatures}}};
     return Module(kiln::Module::open(context, path, signatures));
   }}
 
@@ -73,21 +53,58 @@ class Module {{
     return kiln::World::create(module_, options);
   }}
 
-{chr(10).join(functions)}
+{functions}
 
  private:
   explicit Module(kiln::Module module) : module_(std::move(module)) {{}}
 
   kiln::Module module_;
-{chr(10).join(members)}
+{members}
 }};
 
 }}  // namespace {namespace}
 
 #endif  // {guard}
 """
+
+
+def write_header(module, path, namespace):
+    """Writes the header of a module.
+
+    module: its file. path: of the header. namespace: of the class `Module` in it.
+    """
+    signatures, kernels, fields = _native.module_types(module)
+    namespace = Names().of(namespace)
+    names = Names()
+    functions, members = [], []
+    for kernel, *of in kernels:
+        name = names.of(kernel)
+        functions.append(_function(name, *of))
+        members.append(f'  kiln::Kernel {name}_ = module_.kernel("{kernel}");')
+    functions += [_field(names.of(field), field, *of) for field, *of in fields]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(
+            _HEADER.format(
+                file=os.path.basename(module),
+                guard=f"KILN_{namespace.upper()}_MODULE_HPP_",
+                namespace=namespace,
+                signatures=signature_words(signatures),
+                functions="\n".join(functions),
+                members="\n".join(members),
+            )
+        )
+
+
+def signature_words(signatures):
+    """The words of a module's signatures, as C writes them."""
+    return ", ".join(f"{part:#x}u" for part in signatures)
+
+
+def _field(name, field, of, axes):
+    return (
+        f"  static kiln::field<{_type(of)}, {axes}> {name}(kiln::World& world) {{\n"
+        f'    return world.field<{_type(of)}, {axes}>("{field}");\n  }}'
+    )
 
 
 class Names:

@@ -26,52 +26,68 @@ def main(argv):
     glibc = _glibc(options["glibc"])
     session()  # a wrong variable ends the command here, with status 2
 
-    from .. import compat
-    from .run import Script, execute
+    from .run import Script
 
     try:
         program = Script(argv.pop(0))
     except OSError as error:
         print(f"kiln: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    output = options["output"]
-    if not output and not options["static"]:
-        output = os.path.splitext(os.path.basename(program.name))[0] + ".kiln"
-    # The program may change the current folder.
-    output, static, header, key = (
-        path and os.path.abspath(path)
-        for path in (output, options["static"], options["header"], options["sign"])
-    )
-    signature = ""
-    if key and not output:
-        raise BadOption("--sign signs the module of --output: name both")
-    if header and not output:
-        raise BadOption("--header describes the module of --output: name both")
-    compat.install()
-    if options["called"]:
-        from .. import instance
-
-        instance.noted = []
-    status = execute(program, argv)
+    _set_paths(options, program)
+    status = _run(program, argv, options["called"])
     if status:
         return status
     try:
         made = _Export(options["target"] or None, glibc)
         made.add_all(sys.modules["__main__"].__dict__)
-        for path in filter(None, (output, static)):
-            made.module.export(path, options["name"] or None, is_static=path == static)
-        if header:
-            _write_header(output, header)
-        if options["sign"]:
-            from ..aot.signed import sign
-
-            signature = sign(output, key)
+        paths = _write(made.module, options)
     except BrokenPipeError:
         raise
     except Exception as error:  # the errors of the compiler and of the program's kernels, too
         return failure(error)
-    paths = (output, static, header, signature)
-    return made.say([path for path in paths if path], options["json"])
+    return made.say(paths, options["json"])
+
+
+def _set_paths(options, program):
+    """Names the module after the program if the options do not, and makes all paths absolute, since
+    the program may change the current folder."""
+    if not options["output"] and not options["static"]:
+        options["output"] = os.path.splitext(os.path.basename(program.name))[0] + ".kiln"
+    for name in ("output", "static", "header", "sign"):
+        options[name] = options[name] and os.path.abspath(options[name])
+    if options["sign"] and not options["output"]:
+        raise BadOption("--sign signs the module of --output: name both")
+    if options["header"] and not options["output"]:
+        raise BadOption("--header describes the module of --output: name both")
+
+
+def _run(program, argv, notes_calls):
+    """Runs the program; returns its exit status. notes_calls: notes the instances that it calls."""
+    from .. import compat
+    from .run import execute
+
+    compat.install()
+    if notes_calls:
+        from .. import instance
+
+        instance.noted = []
+    return execute(program, argv)
+
+
+def _write(module, options):
+    """Writes the files that the options name; returns their paths."""
+    paths = []
+    for kind in filter(options.get, ("output", "static")):
+        module.export(options[kind], options["name"] or None, is_static=kind == "static")
+        paths.append(options[kind])
+    if options["header"]:
+        _write_header(options["output"], options["header"])
+        paths.append(options["header"])
+    if options["sign"]:
+        from ..aot.signed import sign
+
+        paths.append(sign(options["output"], options["sign"]))
+    return paths
 
 
 def _write_header(module, path):

@@ -48,27 +48,34 @@ def parse(argv, defaults, short=(), stop=False, last=()):
         elif word in ("-h", "--help"):
             raise HelpWanted
         else:
-            option, equals, given = word.partition("=")
-            if word[:2] in short:  # -j4
-                option, given = short[word[:2]], word[2:]
-            if option not in defaults:
-                raise BadOption(f"no option '{word}'.{_near(option, defaults)}")
-            default = defaults[option]
-            if default is False:
-                if equals or given:
-                    raise BadOption(f"{option} takes no value, got '{given}'")
-                values[_name(option)] = True
-                continue
-            value = given if equals or given else next(words, "")
-            if not value or (value.startswith("--") and not given):
-                raise BadOption(f"{option} needs a value")
-            if isinstance(default, list):
-                values[_name(option)].extend(part for part in value.split(",") if part)
-            else:
-                values[_name(option)] = value
+            option = _parse_option(word, words, defaults, short, values)
             if option in last:
                 rest.extend(words)
     return values, rest
+
+
+def _parse_option(word, words, defaults, short, values):
+    """Adds an option to `values`; returns its name. words: those that follow it, of which the first
+    may be its value."""
+    option, equals, given = word.partition("=")
+    if word[:2] in short:  # -j4
+        option, given = short[word[:2]], word[2:]
+    if option not in defaults:
+        raise BadOption(f"no option '{word}'.{_near(option, defaults)}")
+    default = defaults[option]
+    if default is False:
+        if equals or given:
+            raise BadOption(f"{option} takes no value, got '{given}'")
+        values[_name(option)] = True
+        return option
+    value = given if equals or given else next(words, "")
+    if not value or (value.startswith("--") and not given):
+        raise BadOption(f"{option} needs a value")
+    if isinstance(default, list):
+        values[_name(option)].extend(part for part in value.split(",") if part)
+    else:
+        values[_name(option)] = value
+    return option
 
 
 def words(rest, what, *names):

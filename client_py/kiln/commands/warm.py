@@ -45,16 +45,8 @@ def main(argv):
     if options["output"]:
         check_folder("--output", options["output"])
     path = rest[0]
-    if wrong := _native.distrust_of(home()):
-        return failure(f"nothing can be added to the cache: {wrong}")
-    if session().read_only:
-        return failure("KILN_CACHE=read-only: nothing can be added to the cache")
-    try:
-        os.makedirs(home(), mode=0o700, exist_ok=True)
-        with tempfile.TemporaryFile(dir=home()):
-            pass
-    except OSError as error:
-        return failure(f"nothing can be added to the cache: {home()}: {error.strerror}")
+    if wrong := _why_not_writable():
+        return failure(wrong)
     try:
         wanted, status = _manifest(path, rest[1:], options["record"])
     except manifest.BadManifest as error:
@@ -80,6 +72,21 @@ def main(argv):
     if options["json"]:
         print_json(reports.as_json(report))
     return report.status
+
+
+def _why_not_writable():
+    """Why nothing can be added to the cache; "" if it can."""
+    if wrong := _native.distrust_of(home()):
+        return f"nothing can be added to the cache: {wrong}"
+    if session().read_only:
+        return "KILN_CACHE=read-only: nothing can be added to the cache"
+    try:
+        os.makedirs(home(), mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home()):
+            pass
+    except OSError as error:
+        return f"nothing can be added to the cache: {home()}: {error.strerror}"
+    return ""
 
 
 def _parse(argv):
