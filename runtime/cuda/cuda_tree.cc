@@ -188,14 +188,7 @@ class CudaTree::Image {
 
 Result<std::unique_ptr<CudaTree>> CudaTree::Make(CudaDevice* device, TreeShape shape,
                                                  const TreeOptions& options) {
-  for (int n = 0; n < shape.size(); ++n) {
-    if (shape[n].kind->is_sparse && shape[n].num_cells > kMaxContainerCells) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "SNode " + std::to_string(n) + ": " + std::to_string(shape[n].num_cells) +
-                       " cells; at most " + std::to_string(kMaxContainerCells) +
-                       " fit into a sparse container"};
-    }
-  }
+  if (Result<> checked = CheckContainers(shape); !checked.ok()) return checked.error();
   // A tree without sparse nodes has no lists and nothing to collect.
   if (IsSparse(shape)) {
     if (Result<> loaded = device->LoadTreeKernel(); !loaded.ok()) return loaded.error();

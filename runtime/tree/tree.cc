@@ -107,14 +107,7 @@ std::string TreeState::Refusal(const SparseNode& node) const {
 // ---- Tree
 
 Result<std::unique_ptr<Tree>> Tree::Make(TreeShape shape, TreeOptions options) {
-  for (int n = 0; n < shape.size(); ++n) {
-    if (shape[n].kind->is_sparse && shape[n].num_cells > kMaxContainerCells) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "SNode " + std::to_string(n) + ": " + std::to_string(shape[n].num_cells) +
-                       " cells; at most " + std::to_string(kMaxContainerCells) +
-                       " fit into a sparse container"};
-    }
-  }
+  if (Result<> checked = CheckContainers(shape); !checked.ok()) return checked.error();
   auto state = std::make_unique<TreeState>(std::move(shape), std::move(options));
   // The state's destructor returns what Allocate took before it failed.
   if (const Result<> allocated = state->Allocate(); !allocated.ok()) return allocated.error();

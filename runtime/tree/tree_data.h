@@ -63,6 +63,9 @@ struct TreeStats {
   uint64_t collections = 0;
 };
 
+// InvalidArgument if a sparse container has more cells than 32 bits can number.
+Result<> CheckContainers(const TreeShape& shape);
+
 class TreeData {
  public:
   virtual ~TreeData() = default;

@@ -12,30 +12,20 @@ using llvm::Value;
 constexpr int64_t kWords = sizeof(KilnRandom) / 8;
 static_assert(sizeof(KilnRandom) % 8 == 0 && alignof(KilnRandom) <= 8);
 
-// Calls a function of the device library that changes a stream (runtime/device_lib/device_lib.h).
-// Not CallPure: each call changes the stream.
-Value* Call(FunctionEmitter& f, const char* name, llvm::Type* result,
-            llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (Value* operand : operands) types.push_back(operand->getType());
-  return f.builder().CreateCall(
-      f.module()->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
-      operands);
-}
-
 }  // namespace
 
 Value* NewStream(FunctionEmitter& f) { return f.Alloca(f.builder().getInt64Ty(), kWords); }
 
 void StartStream(FunctionEmitter& f, Value* stream, Value* launch, int task, Value* index) {
   llvm::IRBuilder<>& b = f.builder();
-  Call(f, "kiln_random_start", b.getVoidTy(), {stream, launch, b.getInt64(task), index});
+  CallLibrary(b, "kiln_random_start", b.getVoidTy(), {stream, launch, b.getInt64(task), index});
 }
 
 Value* DrawFrom(FunctionEmitter& f, Value* stream, llvm::Type* type) {
   llvm::IRBuilder<>& b = f.builder();
   const auto call = [&](const char* name, llvm::Type* result) {
-    return Call(f, name, result, {stream});
+    // Not CallPure: each call changes the stream (runtime/device_lib/device_lib.h).
+    return CallLibrary(b, name, result, {stream});
   };
   if (type->isFloatTy()) return call("kiln_random_f32", type);
   if (type->isDoubleTy()) return call("kiln_random_f64", type);

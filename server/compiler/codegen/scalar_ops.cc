@@ -225,20 +225,25 @@ Value* EmitMath(llvm::IRBuilder<>& b, mlir::Operation& op, llvm::ArrayRef<Value*
 
 }  // namespace
 
+llvm::CallInst* CallLibrary(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
+                            llvm::ArrayRef<Value*> operands) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* v : operands) types.push_back(v->getType());
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  return b.CreateCall(
+      module->getOrInsertFunction(name, llvm::FunctionType::get(type, types, false)), operands);
+}
+
 // The attributes let LLVM merge calls with equal operands, move them out of loops, and drop those
 // whose results are not used.
 Value* CallPure(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
                 llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*, 2> types;
-  for (Value* v : operands) types.push_back(v->getType());
-  llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee callee =
-      module->getOrInsertFunction(name, llvm::FunctionType::get(type, types, false));
-  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  llvm::CallInst* call = CallLibrary(b, name, type, operands);
+  llvm::Function* function = call->getCalledFunction();
   function->setDoesNotThrow();
   function->setDoesNotAccessMemory();
   function->setWillReturn();
-  return b.CreateCall(callee, operands);
+  return call;
 }
 
 llvm::Type* LlvmType(mlir::Type type, llvm::LLVMContext& context) {

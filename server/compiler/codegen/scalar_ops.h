@@ -11,7 +11,10 @@ namespace kiln {
 llvm::Type* LlvmType(mlir::Type type, llvm::LLVMContext& context);
 llvm::Constant* LlvmConstant(mlir::Attribute attribute, llvm::LLVMContext& context);
 
-// Calls a function of a library that has no side effects.
+// Calls a function of a library.
+llvm::CallInst* CallLibrary(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
+                            llvm::ArrayRef<llvm::Value*> operands);
+// The same for a function that has no side effects.
 llvm::Value* CallPure(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::Type* type,
                       llvm::ArrayRef<llvm::Value*> operands);
 

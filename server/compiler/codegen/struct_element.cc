@@ -2,9 +2,25 @@
 
 #include <tuple>
 
+#include "server/compiler/codegen/scalar_ops.h"
+
 namespace kiln {
 
 using llvm::Value;
+
+void StateList(const StructPlan& plan, proto::Task* task) {
+  task->set_kind(proto::TASK_STRUCT);
+  task->set_tree(plan.field.getTree());
+  task->set_node(plan.node);
+  task->set_slices(plan.slices);
+}
+
+void SetTreeEffects(ir::RangeTaskOp op, const StructPlan& plan, FunctionEmitter* f) {
+  const KernelState& state = f->state();
+  f->trees().set_effects(
+      TreeEffectsOf(op.getBody(), state.kernel, state.functions,
+                    [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
+}
 
 Value* StructElement::Field(Value* element, int64_t offset, llvm::Type* type) {
   Value* at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), element, offset);
@@ -36,18 +52,50 @@ void StructElement::ReadPlace(Value* element) {
   }
 }
 
+Affine StructElement::TakeDigit(Affine* rest, int64_t extent, bool is_outermost) {
+  Affine digit = *rest;
+  if (!is_outermost) std::tie(*rest, digit) = DivideAffine(b_, *rest, extent);
+  // DivideAffine bounds the quotient by nothing that the walk could use; the extent is the bound.
+  if (digit.terms.size() == 1) {
+    digit.terms[0].low = 0;
+    digit.terms[0].high = extent - 1;
+  }
+  return digit;
+}
+
+TreeWalker::Coordinates StructElement::Origin() const {
+  TreeWalker::Coordinates index(at_.size());
+  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
+    index[axis].Add(at_[axis], plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
+                                   plan_.tree.getAxisExtent(plan_.node, axis));
+  }
+  return index;
+}
+
+void StructElement::DefineIndices(const TreeWalker::Coordinates& index) {
+  for (int i = 0; i < task_.getNumDims(); ++i) {
+    const int64_t axis = plan_.field.getAxis(i);
+    // A field without levels along an axis has one index there, 0.
+    f_.indices().Define(task_.getIndices()[i], axis < 0 ? Affine() : index[axis]);
+  }
+}
+
+void StructElement::MapIndices(const TreeWalker::Coordinates& index) {
+  for (int i = 0; i < task_.getNumDims(); ++i) {
+    const mlir::Value argument = task_.getIndices()[i];
+    const int64_t axis = plan_.field.getAxis(i);
+    Value* value = EmitAffine(b_, axis < 0 ? Affine() : index[axis]);
+    f_.Map(argument, b_.CreateTrunc(value, LlvmType(argument.getType(), b_.getContext())));
+  }
+  DefineIndices(index);
+}
+
 TreeWalker::Coordinates StructElement::Digits(Value* cell) {
   TreeWalker::Coordinates index = at_;
   Affine rest = Leaf(cell, 0, Node().getNumCells() - 1);
   for (int a = Node().getNumAxes(); a-- > 0;) {
     if (Node().getExtent(a) == 1) continue;
-    Affine digit = rest;
-    if (a > 0) std::tie(rest, digit) = DivideAffine(b_, rest, Node().getExtent(a));
-    if (digit.terms.size() == 1) {
-      digit.terms[0].low = 0;
-      digit.terms[0].high = Node().getExtent(a) - 1;
-    }
-    index[Node().getAxis(a)].Add(digit, 1);
+    index[Node().getAxis(a)].Add(TakeDigit(&rest, Node().getExtent(a), a == 0), 1);
   }
   return index;
 }

@@ -1,12 +1,19 @@
-// Code of struct tasks that reads an element of the list, for every target.
+// What the struct tasks of all targets have in common: what they state of the list, and the code
+// that reads an element of it.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_STRUCT_ELEMENT_H_
 #define KILN_SERVER_COMPILER_CODEGEN_STRUCT_ELEMENT_H_
 
+#include "kiln/proto/artifact.pb.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/struct_plan.h"
 
 namespace kiln {
+
+// States the list that the task runs over.
+void StateList(const StructPlan& plan, proto::Task* task);
+// Tells the walk what the task's body does to trees.
+void SetTreeEffects(ir::RangeTaskOp op, const StructPlan& plan, FunctionEmitter* f);
 
 // What a target's emitter of struct tasks derives from: the present element of the list, and the
 // indices that follow from it.
@@ -21,6 +28,14 @@ class StructElement {
   llvm::Value* Field(llvm::Value* element, int64_t offset, llvm::Type* type);
   // Makes `element` the present one: sets cell_, at_ and leaves_.
   void ReadPlace(llvm::Value* element);
+  // Splits the innermost digit, of `extent` values, off the number `rest`, and returns it. The
+  // outermost digit is all that remains.
+  Affine TakeDigit(Affine* rest, int64_t extent, bool is_outermost);
+  // The index of the first cell of the block below the present element's cell.
+  TreeWalker::Coordinates Origin() const;
+  // States the indices of the task's body for the walk, and in MapIndices also their values.
+  void DefineIndices(const TreeWalker::Coordinates& index);
+  void MapIndices(const TreeWalker::Coordinates& index);
   // The index of a container's cell along each axis, from its number. Requires: the present element
   // is a slice.
   TreeWalker::Coordinates Digits(llvm::Value* cell);

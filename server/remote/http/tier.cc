@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/artifact/entry.h"
+#include "common/base/deterministic.h"
 #include "common/base/status_macros.h"
 #include "server/remote/http/client.h"
 #include "server/remote/reapi/blob.h"
@@ -153,7 +154,7 @@ absl::Status HttpTier::Put(const Place& place, absl::string_view entry, absl::Ti
   const std::string path = absl::StrCat("/cas/", digest.hash());
   // Equal entries may have been stored by another machine; a HEAD is cheaper than the upload.
   if (!Has(path, deadline)) RETURN_IF_ERROR(PutOne(path, entry, deadline));
-  return PutOne(absl::StrCat("/ac/", action.action.hash()), CanonicalBytes(EntryResult(digest)),
+  return PutOne(absl::StrCat("/ac/", action.action.hash()), DeterministicBytes(EntryResult(digest)),
                 deadline);
 }
 

@@ -4,9 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/artifact/entry.h"
+#include "common/base/deterministic.h"
 #include "common/base/status_macros.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace kiln {
 namespace {
@@ -23,18 +22,6 @@ reapi::Digest BlobDigest(absl::string_view data) {
   digest.set_hash(Sha256Of(data).Hex());
   digest.set_size_bytes(static_cast<int64_t>(data.size()));
   return digest;
-}
-
-// A digest names the bytes, so equal messages must have equal bytes: maps are sorted.
-std::string CanonicalBytes(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&coded);
-  }
-  return bytes;
 }
 
 bool SameDigest(const reapi::Digest& a, const reapi::Digest& b) {
@@ -75,7 +62,7 @@ EntryAction EntryActionOf(const Place& place) {
   reapi::FileNode* file = root.add_files();
   file->set_name("place");
   *file->mutable_digest() = name.digest;
-  Blob directory(CanonicalBytes(root));
+  Blob directory(DeterministicBytes(root));
 
   reapi::Command command;
   command.add_arguments("kiln-entry");
@@ -83,13 +70,13 @@ EntryAction EntryActionOf(const Place& place) {
   // As in execution.cc: the old and the new field.
   command.add_output_files(kEntryPath);
   command.add_output_paths(kEntryPath);
-  Blob command_blob(CanonicalBytes(command));
+  Blob command_blob(DeterministicBytes(command));
 
   reapi::Action action;
   *action.mutable_command_digest() = command_blob.digest;
   *action.mutable_input_root_digest() = directory.digest;
   action.set_salt(Salt());
-  Blob action_blob(CanonicalBytes(action));
+  Blob action_blob(DeterministicBytes(action));
 
   EntryAction made;
   made.action = action_blob.digest;

@@ -18,7 +18,8 @@ namespace kiln {
 
 namespace reapi = build::bazel::remote::execution::v2;
 
-// Bytes and their digest. The caller owns the bytes.
+// Bytes and their digest. Those of a message are DeterministicBytes, since equal messages must have
+// equal digests. The caller owns the bytes.
 struct BlobView {
   reapi::Digest digest;
   absl::string_view data;
@@ -33,8 +34,6 @@ struct Blob {
 };
 
 reapi::Digest BlobDigest(absl::string_view data);
-// The serialised bytes that a message's digest covers.
-std::string CanonicalBytes(const google::protobuf::MessageLite& message);
 bool SameDigest(const reapi::Digest& a, const reapi::Digest& b);
 // InvalidArgument unless it is a SHA-256 digest of 0 to `max_size` bytes.
 absl::Status CheckDigest(const reapi::Digest& digest, size_t max_size);

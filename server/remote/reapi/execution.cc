@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "common/base/clock.h"
+#include "common/base/deterministic.h"
 #include "common/base/plain_text.h"
 #include "common/base/status_macros.h"
 #include "common/wire/framing.h"
@@ -94,13 +95,13 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   lasting.clear_deadline_ms();
   lasting.clear_priority();
   lasting.clear_traceparent();
-  Blob unit(CanonicalBytes(lasting));
+  Blob unit(DeterministicBytes(lasting));
   // A copy of a small message: names and digests, not contents.
   reapi::Directory root = job.toolchain->root;
   reapi::FileNode* file = root.add_files();  // its name sorts last
   file->set_name(kUnitPath);
   *file->mutable_digest() = unit.digest;
-  Blob directory(CanonicalBytes(root));
+  Blob directory(DeterministicBytes(root));
 
   reapi::Command command;
   for (const std::string& word : job.toolchain->command) command.add_arguments(word);
@@ -111,14 +112,14 @@ absl::StatusOr<Job> Execution::MakeJob(const proto::CompileRequest& request) {
   command.add_output_paths(kReplyPath);
   // In the command for older servers, in the action for newer ones.
   if (!platform_.empty()) SetPlatform(command.mutable_platform());
-  Blob command_blob(CanonicalBytes(command));
+  Blob command_blob(DeterministicBytes(command));
 
   reapi::Action action;
   *action.mutable_command_digest() = command_blob.digest;
   *action.mutable_input_root_digest() = directory.digest;
   action.mutable_timeout()->set_seconds(std::max<int64_t>(1, absl::ToInt64Seconds(limit_)));
   if (!platform_.empty()) SetPlatform(action.mutable_platform());
-  Blob action_blob(CanonicalBytes(action));
+  Blob action_blob(DeterministicBytes(action));
 
   job.action = action_blob.digest;
   for (Blob* blob : {&unit, &directory, &command_blob, &action_blob}) {

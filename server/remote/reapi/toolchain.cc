@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/deterministic.h"
 #include "common/base/status_macros.h"
 
 namespace kiln {
@@ -123,7 +124,7 @@ absl::StatusOr<std::shared_ptr<const Toolchain>> MakeToolchain(const std::string
     AddFile(name, *blob, /*executable=*/true, &libraries);
     made->files.push_back(std::move(blob));
   }
-  made->directories.emplace_back(CanonicalBytes(libraries));
+  made->directories.emplace_back(DeterministicBytes(libraries));
   reapi::DirectoryNode* below = made->root.add_directories();
   below->set_name(kLibraries);
   *below->mutable_digest() = made->directories.back().digest;

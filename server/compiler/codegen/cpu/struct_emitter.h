@@ -48,7 +48,6 @@ class StructEmitter : private StructElement {
   void Peel();
   void FindAcross(int64_t axis);
   bool OpenRow(const StructPlan::Dimension& d);
-  void DefineIndices(const TreeWalker::Coordinates& index);
   Accumulators Loop(llvm::Value* from, llvm::Value* to, const Accumulators& start, Body body);
   Accumulators If(llvm::Value* condition, const Accumulators& start,
                   llvm::function_ref<Accumulators()> then);

@@ -69,14 +69,6 @@ void StructEmitter::FindAcross(int64_t axis) {
   if (ends > kMostEnds) across_.clear();
 }
 
-void StructEmitter::DefineIndices(const TreeWalker::Coordinates& index) {
-  for (int i = 0; i < task_.getNumDims(); ++i) {
-    const int64_t axis = plan_.field.getAxis(i);
-    // A field without levels along an axis has one index there, 0.
-    f_.indices().Define(task_.getIndices()[i], axis < 0 ? Affine() : index[axis]);
-  }
-}
-
 // Opens the row if all that the body reads past its ends can be loaded from its block.
 bool StructEmitter::OpenRow(const StructPlan::Dimension& d) {
   if (across_.empty()) return false;
@@ -160,14 +152,7 @@ Accumulators StructEmitter::Iteration(const TreeWalker::Coordinates& index, Valu
   f_.trees().PushScope();
   // The body's accesses to its own cell then need no walk.
   if (own != nullptr) f_.trees().Know(plan_.field.getTree(), plan_.node, index, own);
-  for (int i = 0; i < task_.getNumDims(); ++i) {
-    const mlir::Value argument = task_.getIndices()[i];
-    const int64_t axis = plan_.field.getAxis(i);
-    const Affine& value = axis < 0 ? Affine() : index[axis];
-    f_.Map(argument,
-           b_.CreateTrunc(EmitAffine(b_, value), LlvmType(argument.getType(), b_.getContext())));
-  }
-  DefineIndices(index);
+  MapIndices(index);
   for (auto [argument, value] : llvm::zip(task_.getAccumulators(), start)) f_.Map(argument, value);
   if (f_.draws()) f_.StartRandom(Number(index));
   BasicBlock* next = f_.NewBlock("next");
@@ -215,12 +200,7 @@ Accumulators StructEmitter::Element(Value* number, Value* from, Value* to,
 // --- Lists of cells: dense levels are loops ----------------------------------------------
 
 Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& start) {
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    const int64_t inner = plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
-                          plan_.tree.getAxisExtent(plan_.node, axis);
-    up_[axis] = Affine();
-    up_[axis].Add(at_[axis], inner);
-  }
+  up_ = Origin();
   // No dimension is shared: the element is one iteration.
   if (plan_.shared == 0) return Nest(0, start);
   // The shared dimensions are one loop, over the element's iterations.
@@ -229,15 +209,7 @@ Accumulators StructEmitter::Cells(Value* from, Value* to, const Accumulators& st
     Affine rest = Leaf(iteration, 0, plan_.iterations - 1);
     for (size_t d = plan_.shared; d-- > 0;) {
       const StructPlan::Dimension& dimension = plan_.dimensions[d];
-      Affine digit = rest;
-      if (d > 0) std::tie(rest, digit) = DivideAffine(b_, rest, dimension.extent);
-      // DivideAffine bounds the quotient by nothing that the walk could use; the extent is the
-      // bound.
-      if (digit.terms.size() == 1) {
-        digit.terms[0].low = 0;
-        digit.terms[0].high = dimension.extent - 1;
-      }
-      up_[dimension.axis].Add(digit, dimension.factor);
+      up_[dimension.axis].Add(TakeDigit(&rest, dimension.extent, d == 0), dimension.factor);
     }
     const Accumulators after = Nest(plan_.shared, values);
     up_ = saved;
@@ -326,9 +298,7 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const StructPlan& plan
   f.DrawFor(number, op.getBody());
   AskAtAtomics(op, &f);
   f.set_task_body(&op.getBody().front());
-  f.trees().set_effects(
-      TreeEffectsOf(op.getBody(), state->kernel, state->functions,
-                    [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
+  SetTreeEffects(op, plan, &f);
   StructEmitter(f, op, plan).Emit(function->getArg(1), function->getArg(2), function->getArg(3));
   f.Finish();
 }
@@ -337,10 +307,7 @@ void EmitFunction(KernelState* state, ir::RangeTaskOp op, const StructPlan& plan
 
 void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   const StructPlan plan = PlanOf(op, state->kernel);
-  task->set_kind(proto::TASK_STRUCT);
-  task->set_tree(plan.field.getTree());
-  task->set_node(plan.node);
-  task->set_slices(plan.slices);
+  StateList(plan, task);
   // The runtime multiplies the list's length by the iterations (launch.cc).
   task->set_iterations(plan.iterations);
   task->set_max_threads(op.getMaxThreads());

@@ -32,16 +32,6 @@ namespace math = mlir::math;
 using codegen::LaunchField;
 using llvm::Value;
 
-// Calls a function of the device library that is not pure.
-Value* CallDevice(FunctionEmitter& f, const char* name, llvm::Type* result,
-                  llvm::ArrayRef<Value*> operands) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (Value* operand : operands) types.push_back(operand->getType());
-  return f.builder().CreateCall(
-      f.module()->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
-      operands);
-}
-
 // A function of libdevice, by the name that C has for doubles. Halves are computed as floats.
 Value* CallLibdevice(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Value*> v) {
   llvm::Type* type = v[0]->getType();
@@ -221,26 +211,27 @@ void CudaTarget::EmitReport(FunctionEmitter& f, codegen::Report report, int64_t 
                                          b.getInt32(static_cast<uint32_t>(node)),
                                          b.getInt32(static_cast<uint32_t>(count)), values};
   if (report == codegen::Report::kFail) {
-    CallDevice(f, "kiln_cuda_fail", b.getVoidTy(), arguments);
+    CallLibrary(f.builder(), "kiln_cuda_fail", b.getVoidTy(), arguments);
     return;
   }
   Value* task = b.CreateLoad(b.getInt32Ty(), f.EntryAddress(f.launch(), cuda_abi::kTask));
   arguments.push_back(b.CreateAdd(task, b.getInt32(f.state().part)));
   arguments.push_back(f.iteration() != nullptr ? f.iteration() : EmitThreadNumber(b));
-  CallDevice(f, "kiln_cuda_print", b.getVoidTy(), arguments);
+  CallLibrary(f.builder(), "kiln_cuda_print", b.getVoidTy(), arguments);
 }
 
 void CudaTarget::EmitDeactivate(FunctionEmitter& f, Value* node, Value* container,
                                 Value* cell) const {
-  CallDevice(f, "kiln_cuda_deactivate", f.builder().getVoidTy(), {node, container, cell});
+  CallLibrary(f.builder(), "kiln_cuda_deactivate", f.builder().getVoidTy(),
+              {node, container, cell});
 }
 
 // Calls a function of the calling thread's tape.
 Value* CudaTarget::CallTape(FunctionEmitter& f, const char* name, llvm::Type* result,
                             Value* bytes) {
   f.state().tapes = true;
-  return CallDevice(
-      f, name, result,
+  return CallLibrary(
+      f.builder(), name, result,
       {f.EntryLoad(f.launch(), cuda_abi::kTapes), EmitThreadNumber(f.builder()), bytes});
 }
 

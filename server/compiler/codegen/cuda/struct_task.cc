@@ -31,7 +31,6 @@ class StructEmitter : private StructElement {
   void MapCell(Value* digit);
   void EmitByBlocks(Tiles& tiles, Value* elements, Value* count);
   void MapSlice(Value* element, Value* digit, const SkipUnless& skip_unless);
-  TreeWalker::Coordinates Origin() const;
   void Define(const TreeWalker::Coordinates& index, Value* iteration);
 
   // By index of the loop, as i64.
@@ -71,28 +70,10 @@ int64_t StructEmitter::MostIterations() const {
 
 // States the body's indices.
 void StructEmitter::Define(const TreeWalker::Coordinates& index, Value* iteration) {
-  for (int i = 0; i < task_.getNumDims(); ++i) {
-    const mlir::Value argument = task_.getIndices()[i];
-    const int64_t axis = plan_.field.getAxis(i);
-    // A field without levels along an axis has one index there, 0.
-    const Affine value = axis < 0 ? Affine() : index[axis];
-    f_.Map(argument,
-           b_.CreateTrunc(EmitAffine(b_, value), LlvmType(argument.getType(), b_.getContext())));
-    f_.indices().Define(argument, value);
-  }
+  MapIndices(index);
   if (f_.draws()) f_.StartRandom(Number(index));
   // Prints come in the list's order, as on one thread of a CPU.
   f_.set_iteration(iteration);
-}
-
-// The first cell of the block below an element's cell.
-TreeWalker::Coordinates StructEmitter::Origin() const {
-  TreeWalker::Coordinates index(at_.size());
-  for (int64_t axis = 0; axis < abi::kMaxAxes; ++axis) {
-    index[axis].Add(at_[axis], plan_.tree.getAxisExtent(plan_.field.getNode(), axis) /
-                                   plan_.tree.getAxisExtent(plan_.node, axis));
-  }
-  return index;
 }
 
 // Cell `digit` of the block below an element's cell: of the dense levels, outermost first.
@@ -102,13 +83,7 @@ void StructEmitter::MapCell(Value* digit) {
   Affine rest = Leaf(digit, 0, Iterations() - 1);
   for (size_t d = plan_.dimensions.size(); d-- > 0;) {
     const StructPlan::Dimension& dimension = plan_.dimensions[d];
-    Affine own = rest;
-    if (d > 0) std::tie(rest, own) = DivideAffine(b_, rest, dimension.extent);
-    if (own.terms.size() == 1) {
-      own.terms[0].low = 0;
-      own.terms[0].high = dimension.extent - 1;
-    }
-    index[dimension.axis].Add(own, dimension.factor);
+    index[dimension.axis].Add(TakeDigit(&rest, dimension.extent, d == 0), dimension.factor);
   }
   Define(index, number_);
   index_ = index;
@@ -247,17 +222,12 @@ void StructEmitter::Emit() {
 
 void EmitStructTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Task* task) {
   const StructPlan plan = PlanOf(op, state->kernel);
-  task->set_kind(proto::TASK_STRUCT);
-  task->set_tree(plan.field.getTree());
-  task->set_node(plan.node);
-  task->set_slices(plan.slices);
+  StateList(plan, task);
   SetThreads(*state, op, task);
   llvm::Function* function = state->target->NewTaskFunction(state, task->symbol());
   FunctionEmitter f(state, function, IsParallel(op));
   f.DrawFor(number, op.getBody());
-  f.trees().set_effects(
-      TreeEffectsOf(op.getBody(), state->kernel, state->functions,
-                    [&](const ComponentAccess& access) { return IsOwnCell(plan, op, access); }));
+  SetTreeEffects(op, plan, &f);
   StructEmitter emitter(f, op, plan);
   task->set_iterations(emitter.Iterations());
   task->set_end(emitter.MostIterations());
