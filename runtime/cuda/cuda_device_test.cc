@@ -693,8 +693,8 @@ TEST_F(CudaDeviceTest, RefusesUnsuitableArtifacts) {
   listgen.kind = TaskKind::kListgen;
   EXPECT_THAT(Load(Info({listgen})).error().text, HasSubstr("the artifact has no tree 0"));
   info = Info({Range("add_one", 1)});
-  info.arguments.resize(501);
-  EXPECT_THAT(Load(info).error().text, HasSubstr("501 argument slots"));
+  info.arguments.resize(KILN_CUDA_MAX_SLOTS + 1);
+  EXPECT_THAT(Load(info).error().text, HasSubstr("4090 argument slots; on CUDA at most 4089"));
   EXPECT_EQ(device_->LoadBytes("no payload", Info({}), {}).error().code, ErrorCode::kDataLoss);
 }
 
