@@ -131,7 +131,7 @@ def four_levels(show):
     nestings(show, [ti.ij] * 4, [(2, 2)] * 4, ["pppd", "pdpd", "dpbd", "bdpb", "ddpp", "pbdd"])
 
 
-@case(differs="loops over sparse fields with extents that are no powers of two")
+@case(differs="loops over sparse fields whose extents are not powers of two")
 def dynamic_as_the_last_level(show):
     for above in ("", "d", "p", "b", "pd", "dp", "pp", "db"):
         ti.init(arch=ti.cpu)
@@ -140,14 +140,14 @@ def dynamic_as_the_last_level(show):
         visit(show, [*levels, ("y", ti.j if above else ti.i, 5)], chunk_size=2)
 
 
-@case(differs="loops over sparse fields with extents that are no powers of two")
+@case(differs="loops over sparse fields whose extents are not powers of two")
 def dynamic_of_one_chunk(show):
     visit(show, [("p", ti.i, 3), ("y", ti.j, 5)])
     ti.init(arch=ti.cpu)
     visit(show, [("y", ti.i, 5)], chunk_size=8)
 
 
-@case(differs="loops over sparse fields with extents that are no powers of two")
+@case(differs="loops over sparse fields whose extents are not powers of two")
 def levels_below_dynamic(show):
     for below in ("d", "p", "b"):
         ti.init(arch=ti.cpu)
@@ -156,14 +156,14 @@ def levels_below_dynamic(show):
         visit(show, [("p", ti.j, 2), ("y", ti.i, 3), (below, ti.j, 3)], chunk_size=2)
 
 
-@case(differs="loops over sparse fields with extents that are no powers of two")
+@case(differs="loops over sparse fields whose extents are not powers of two")
 def extents_that_are_no_powers_of_two(show):
     visit(show, [("p", ti.ij, (3, 5)), ("d", ti.ij, (5, 3))])
     visit(show, [("b", ti.ij, (7, 3)), ("b", ti.ij, (3, 5))])
     visit(show, [("p", ti.i, 7), ("b", ti.j, 33), ("d", ti.i, 3)])
 
 
-@case(differs="loops over sparse fields with extents that are no powers of two")
+@case(differs="loops over sparse fields whose extents are not powers of two")
 def bitmasked_of_more_than_a_word(show):
     visit(show, [("b", ti.i, 100)])
     visit(show, [("b", ti.ij, (9, 11))])
