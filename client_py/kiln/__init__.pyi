@@ -423,7 +423,7 @@ class GUI:
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """
     def get_events(self, *wanted: Any) -> Any:
-        """The events that match; others are dropped, but for the Escape that ends a program.
+        """The events that match; others are dropped, except the Escape that ends a program.
 
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """
@@ -792,9 +792,9 @@ class Mesh:
         """
 class MeshInstance:
     """A mesh: its elements are `verts`, `edges`, `faces` and `cells`. `mesh.verts.place` gives the
-    vertices attributes. In kernels, `for v in mesh.verts` runs over all of them in parallel; `v.x`
-    is an attribute of a vertex, `v.id` its number, and `v.faces` are the faces around it, which
-    have a `size`, subscripts and loops of their own.
+    vertices attributes. In kernels, `for v in mesh.verts` runs over all of them in parallel. `v.x`
+    is an attribute of a vertex and `v.id` its number. `v.faces` are the faces around it. They have
+    a `size` and subscripts, and loops can run over them.
 
         @ti.kernel
         def areas():
@@ -1174,7 +1174,7 @@ class Texture:
         ValueError for others.
         """
     def from_image(self, image: Any) -> Any:
-        """Sets all texels from a picture, turned by a quarter to the left: the texture's first axis
+        """Sets all texels from a picture, turned by a quarter to the left. The texture's first axis
         runs along the rows of the picture, from right to left. Alpha, if there is any, becomes 0.
 
         image: a PIL image as wide and high as the texture; raises AssertionError for others. The
@@ -1463,10 +1463,10 @@ def block_local(*args: Any) -> Any:
     """Advice for the next loop over sparse SNodes: threads that run neighbouring cells read these
     fields around them.
 
-    On CUDA, the threads of a block load the cells around a dense block once, into shared memory, if
-    the loop reads them at constant distances (`x[i - 1, j]`) and writes to none of them, makes no
-    cell inactive, and has no sum for code outside. All else is read and written as without the
-    hint; so is all on the CPU.
+    On CUDA, the threads of a block load the cells around a dense block once, into shared memory.
+    The loop has to read them at constant distances (`x[i - 1, j]`) and write to none of them. It
+    must not make cells inactive, or have a sum for code outside. All else is read and written as
+    without the hint; so is all on the CPU.
 
     args: fields.
 
@@ -1633,8 +1633,8 @@ def field(dtype: Any, shape: Any=None, order: Any=None, name: Any='', offset: An
     kwargs: `layout` of vectors, matrices and structs: ti.Layout.AOS stores the components of an
     element together, ti.Layout.SOA stores each component in a separate array.
 
-    Raises TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for
-    extents that are not integers, ValueError for a `dtype` that is not a type, and
+    Raises TaichiRuntimeError before `ti.init` and for extents that are not positive. Raises
+    TypeError for extents that are not integers, ValueError for a `dtype` that is not a type, and
     TaichiSyntaxError for an order or offset that does not fit the shape.
 
         x = ti.field(ti.f32, shape=(2, 3))
@@ -1754,12 +1754,12 @@ def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, _test
     """Starts the runtime with the given settings. Destroys all fields and compiled kernels.
 
     arch: a device or a list of devices. Kiln takes the first available one. If there is none, it
-    warns, and takes a CUDA device if only other GPUs are named, else the processor; or it raises
-    RuntimeError if `enable_fallback` is False. default_fp,
-    default_ip: the types that `float` and `int` mean in kernels and annotations: ti.f32 or ti.f64,
-    ti.i32 or ti.i64. require_version: the lowest acceptable version of the language, as "1.7.0";
-    raises Exception if Kiln's is lower. options: further options by name. These are the most
-    important; docs/language/running.md lists all.
+    warns and takes the processor, or a CUDA device if only other GPUs are named. With
+    `enable_fallback=False` it raises RuntimeError. default_fp, default_ip: the types that `float`
+    and `int` mean in kernels and annotations: ti.f32 or ti.f64, ti.i32 or ti.i64. require_version:
+    the lowest acceptable version of the language, as "1.7.0"; raises Exception if Kiln's is lower.
+    options: further options by name. These are the most important; docs/language/running.md lists
+    all.
 
     - debug: checks asserts, indices, overflow and division by zero.
     - check_out_of_bound: checks only indices.
@@ -2233,8 +2233,8 @@ def static_print(*args: Any, **kwargs: Any) -> Any:
 def stop_grad(x: Any) -> Any:
     """`x` as a constant for derivatives.
 
-    x: a number, vector or matrix, which the function returns; or, as a statement of a kernel, a
-    field or array: reads of it in the same block, and in blocks nested in it, are then constants.
+    x: a number, vector or matrix, which the function returns. In a statement of a kernel, it may be
+    a field or array. Reads of it in the same block, and in blocks nested in it, are then constants.
 
         print(ti.stop_grad(2.0))  # prints: 2.0
     """

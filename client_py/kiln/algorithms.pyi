@@ -28,8 +28,8 @@ def parallel_sort(keys: Any, values: Any = None) -> Any:
 
     keys: a field of numbers, of one axis. values: a field of the same length, also of vectors,
     matrices or structs, whose elements move with their keys. Equal keys keep their order; -0.0
-    comes before 0.0, and NaNs come last. Raises TypeError for what is no such field, ValueError for
-    other shapes.
+    comes before 0.0, and NaNs come last. Raises TypeError if an argument is not such a field,
+    ValueError for other shapes.
 
     The sort is by digits, from the last to the first (Knuth, The Art of Computer Programming,
     5.2.5). It takes memory for two copies of the keys, and with values for two i32 an element and a

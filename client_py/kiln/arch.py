@@ -59,10 +59,10 @@ class Cuda(Arch):
         legacy default stream.
 
         stream: its handle, or an object that has one: PyTorch's, or any with `__cuda_stream__`. It
-        has to exist until the block ends. All work of Kiln keeps its order: the stream waits for
-        what was launched before, and what is launched afterwards, or reads a result, waits for it.
-        Raises TypeError and ValueError for what is no stream, and RuntimeError if the program's
-        kernels run on the CPU or on another device than the stream.
+        has to exist until the block ends. All work of Kiln keeps its order. The stream waits for
+        what was launched before. What is launched afterwards, or reads a result, waits for the
+        stream. Raises TypeError or ValueError if the argument is not a stream. Raises RuntimeError
+        if the program's kernels run on the CPU or on another device than the stream.
 
             stream = torch.cuda.Stream()
             with ti.cuda.stream(stream):

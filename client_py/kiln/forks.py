@@ -1,9 +1,9 @@
 """Holds off forks while other threads do work that a fork must not interrupt.
 
 A forked child has only the thread that forked. The unfinished work of other threads never finishes
-in the child, which then waits for ever: for a module that another thread was importing, or for a
-static variable of a library that another thread was initialising. What a process does for the first
-time is full of both. Making an instance, from the record to the compiler's reply, is wrapped:
+in the child, which may then wait forever. Examples are a module that another thread was importing,
+and a static variable of a library that another thread was initialising. What a process does for the
+first time is full of both. Making an instance, from the record to the compiler's reply, is wrapped:
 
     with forks.held_off:
         provided.make_instance(self, args)

@@ -49,9 +49,9 @@ class GUI:
     MOTION, PRESS, RELEASE = "EType.Move", "EType.Press", "EType.Release"
 
     class Event:
-        """An input event: `type` (PRESS, RELEASE, MOTION) and `key`; `pos` of the mouse; `delta`
-        of the wheel; `modifier`, the names of the keys that are held down with it. Without a
-        window, the only one is the Escape that ends a program."""
+        """An input event. It has a `type` (PRESS, RELEASE, MOTION), a `key`, the `pos` of the mouse
+        and the `delta` of the wheel. `modifier` holds the names of the keys that are held down with
+        it. Without a window, the only one is the Escape that ends a program."""
 
         def __init__(self, type=None, key=None, pos=(0.0, 0.0), delta=(0, 0), modifier=()):
             self.type, self.key = type, key
@@ -364,8 +364,8 @@ class GUI:
         """The picture of the latest `set_image`: float32 (width, height, 4).
 
         With `fast_gui` it is the window's memory, to which the program may write and which keeps
-        its picture from frame to frame: uint32 (width * height), numbers 0xRRGGBB, the top row
-        first.
+        its picture from frame to frame. It is uint32 (width * height), with numbers 0xRRGGBB, the
+        top row first.
         """
         import numpy as np
 
@@ -412,7 +412,7 @@ class GUI:
         return self._taken(self._events.pop(0))
 
     def get_events(self, *wanted):
-        """The events that match; others are dropped, but for the Escape that ends a program.
+        """The events that match; others are dropped, except the Escape that ends a program.
 
         wanted: types, keys or (type, key) pairs; without any, all events match.
         """

@@ -426,8 +426,8 @@ class Derivative(Kernel):
 
 
 class Validated(Kernel):
-    """Computes what its primal computes, and checks that no element of a field with a gradient is
-    overwritten after it was read: the gradient would read it again. Debug mode only."""
+    """Computes what its primal computes. Checks that no element of a field with a gradient is
+    overwritten after it was read, since the gradient would read it again. Debug mode only."""
 
     grad = None
     is_validated = True

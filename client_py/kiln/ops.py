@@ -491,8 +491,8 @@ def one(x):
 def stop_grad(x):
     """`x` as a constant for derivatives.
 
-    x: a number, vector or matrix, which the function returns; or, as a statement of a kernel, a
-    field or array: reads of it in the same block, and in blocks nested in it, are then constants.
+    x: a number, vector or matrix, which the function returns. In a statement of a kernel, it may be
+    a field or array. Reads of it in the same block, and in blocks nested in it, are then constants.
 
         print(ti.stop_grad(2.0))  # prints: 2.0
     """

@@ -42,12 +42,12 @@ def init(
     """Starts the runtime with the given settings. Destroys all fields and compiled kernels.
 
     arch: a device or a list of devices. Kiln takes the first available one. If there is none, it
-    warns, and takes a CUDA device if only other GPUs are named, else the processor; or it raises
-    RuntimeError if `enable_fallback` is False. default_fp,
-    default_ip: the types that `float` and `int` mean in kernels and annotations: ti.f32 or ti.f64,
-    ti.i32 or ti.i64. require_version: the lowest acceptable version of the language, as "1.7.0";
-    raises Exception if Kiln's is lower. options: further options by name. These are the most
-    important; docs/language/running.md lists all.
+    warns and takes the processor, or a CUDA device if only other GPUs are named. With
+    `enable_fallback=False` it raises RuntimeError. default_fp, default_ip: the types that `float`
+    and `int` mean in kernels and annotations: ti.f32 or ti.f64, ti.i32 or ti.i64. require_version:
+    the lowest acceptable version of the language, as "1.7.0"; raises Exception if Kiln's is lower.
+    options: further options by name. These are the most important; docs/language/running.md lists
+    all.
 
     - debug: checks asserts, indices, overflow and division by zero.
     - check_out_of_bound: checks only indices.

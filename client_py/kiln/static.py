@@ -234,10 +234,10 @@ def block_local(*args):
     """Advice for the next loop over sparse SNodes: threads that run neighbouring cells read these
     fields around them.
 
-    On CUDA, the threads of a block load the cells around a dense block once, into shared memory, if
-    the loop reads them at constant distances (`x[i - 1, j]`) and writes to none of them, makes no
-    cell inactive, and has no sum for code outside. All else is read and written as without the
-    hint; so is all on the CPU.
+    On CUDA, the threads of a block load the cells around a dense block once, into shared memory.
+    The loop has to read them at constant distances (`x[i - 1, j]`) and write to none of them. It
+    must not make cells inactive, or have a sum for code outside. All else is read and written as
+    without the hint; so is all on the CPU.
 
     args: fields.
 

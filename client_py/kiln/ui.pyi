@@ -98,8 +98,8 @@ class Camera:
         """
 class Canvas:
     """The canvas of a window, which `Window.get_canvas()` returns. Positions are in [0, 1] x [0, 1]
-    from the lower left corner, radii and widths fractions of the window's height, colours three
-    numbers in 0..1. Drawings are above each other in the order of the calls, and gone after
+    from the lower left corner. Radii and widths are fractions of the window's height. Colours are
+    three numbers in 0..1. Drawings are above each other in the order of the calls, and gone after
     `Window.show()`.
 
     Vertices, colours and the like are fields or ndarrays of any shape, whose elements count in the
@@ -370,8 +370,9 @@ class Window:
     def get_gui(self) -> Any:
         """The window's widgets."""
     def get_image_buffer_as_numpy(self) -> Any:
-        """The picture of this frame so far, or of the last one if nothing was drawn since: float32
-        (width, height, 4), numbers in 0..1, the first axis to the right, the second up.
+        """The picture of this frame so far, or of the last one if nothing was drawn since. It is
+        float32 (width, height, 4), with numbers in 0..1, the first axis to the right and the second
+        up.
         """
     def get_scene(self) -> Any:
         """The window's scene."""

@@ -1,6 +1,6 @@
 """`ti.ad`: derivatives of what kernels compute.
 
-Reverse mode (`Tape`) computes the gradient of one number by everything that it depends on; forward
+Reverse mode (`Tape`) computes the gradient of one number by everything that it depends on. Forward
 mode (`FwdMode`) computes the derivatives of everything by one direction.
 """
 

@@ -4,7 +4,7 @@
 # Written by tools/stubs/make.py: `./kiln python tools/stubs/make.py` writes it again.
 """`ti.ad`: derivatives of what kernels compute.
 
-Reverse mode (`Tape`) computes the gradient of one number by everything that it depends on; forward
+Reverse mode (`Tape`) computes the gradient of one number by everything that it depends on. Forward
 mode (`FwdMode`) computes the derivatives of everything by one direction.
 """
 
@@ -58,12 +58,12 @@ class Tape:
 
     loss: a field with one element, an ndarray or a tensor; with a gradient. None: the program sets
     gradients itself and calls `grad()`. clear_gradients: whether to clear the gradients of all
-    fields first. validation: whether to check, element by element, that no kernel overwrites what
-    an earlier one, or itself, has read from a field with a gradient; a launch that does raises
-    TaichiAssertionError. Only in debug mode; otherwise a warning says so. grad_check: a list of
-    fields of f64, whose gradients are compared with finite differences; raises AssertionError if
-    they differ. access: what happens if a gradient needs values that the kernel of a later call may
-    have overwritten: "warn", "error" (a RuntimeError) or "ignore".
+    fields first. validation: whether to check, element by element, what kernels overwrite. A launch
+    raises TaichiAssertionError if it overwrites what it, or an earlier one, has read from a field
+    with a gradient. Only in debug mode; otherwise a warning says so. grad_check: a list of fields
+    of f64, whose gradients are compared with finite differences; raises AssertionError if they
+    differ. access: what happens if a gradient needs values that the kernel of a later call may have
+    overwritten: "warn", "error" (a RuntimeError) or "ignore".
 
     Raises RuntimeError for a loss without a gradient or with several elements, and for a tape
     within another one. If the body raises, no gradients are computed.
@@ -135,8 +135,8 @@ def checkpoint(step: Any, n: Any, state: Any = None, slots: Any = None) -> Any:
 
     step: a function that runs the kernels of a step; its parameter is the number of the step, from
     0 to n - 1. state: a list of the fields, ndarrays and textures that a step takes over from the
-    one before. What else a step writes, it writes anew before it reads it. slots: how many copies
-    of the state there may be at once; by default as many as needed to run each step at most three
+    one before. What else a step writes, it writes anew before it reads it. slots: the largest
+    number of copies of the state at one time. By default, enough to run each step at most three
     times. Without a Tape, the steps just run.
 
     Raises TypeError or ValueError for other arguments, and RuntimeError if `state` is not complete.
@@ -224,9 +224,9 @@ def hvp(f: Any, loss: Any, x: Any, v: Any) -> Any:
     Sets the loss to zero first, and clears all gradients and duals. Raises RuntimeError for a field
     with a gradient but no dual, and inside a tape.
 
-    Each kernel runs once with its duals, then the derivative of its gradient runs: about four times
-    the work of a gradient, for any number of parameters (Pearlmutter, Fast exact multiplication by
-    the Hessian, 1994).
+    Each kernel runs once with its duals, then the derivative of its gradient runs. This is about
+    four times the work of a gradient, for any number of parameters (Pearlmutter, Fast exact
+    multiplication by the Hessian, 1994).
 
         x = ti.field(ti.f32, shape=2, needs_grad=True, needs_dual=True)
         loss = ti.field(ti.f32, shape=(), needs_grad=True, needs_dual=True)
@@ -273,8 +273,8 @@ def torch_function(kernel: Any, out: Any) -> Any:
     """Makes a function of PyTorch's tensors that runs a kernel and that PyTorch differentiates.
 
     kernel: a kernel or a method that is one; it has no result. It writes to outputs, to nothing
-    else. out: for each output, the name of its parameter and how its tensor is made: a function of
-    the other arguments, or the name of one, whose shape and type a tensor of zeros gets.
+    else. out: for each output, the name of its parameter and how its tensor is made. This is a
+    function of the other arguments, or the name of an argument, for zeros of its shape and type.
 
     The function takes the kernel's other arguments, and returns the output, or a tuple of several.
     Raises ValueError if the kernel writes to another tensor, and RuntimeError inside a Tape or

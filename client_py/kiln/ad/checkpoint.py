@@ -28,8 +28,8 @@ def checkpoint(step, n, state=None, slots=None):
 
     step: a function that runs the kernels of a step; its parameter is the number of the step, from
     0 to n - 1. state: a list of the fields, ndarrays and textures that a step takes over from the
-    one before. What else a step writes, it writes anew before it reads it. slots: how many copies
-    of the state there may be at once; by default as many as needed to run each step at most three
+    one before. What else a step writes, it writes anew before it reads it. slots: the largest
+    number of copies of the state at one time. By default, enough to run each step at most three
     times. Without a Tape, the steps just run.
 
     Raises TypeError or ValueError for other arguments, and RuntimeError if `state` is not complete.

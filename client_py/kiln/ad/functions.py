@@ -44,9 +44,9 @@ def hvp(f, loss, x, v):
     Sets the loss to zero first, and clears all gradients and duals. Raises RuntimeError for a field
     with a gradient but no dual, and inside a tape.
 
-    Each kernel runs once with its duals, then the derivative of its gradient runs: about four times
-    the work of a gradient, for any number of parameters (Pearlmutter, Fast exact multiplication by
-    the Hessian, 1994).
+    Each kernel runs once with its duals, then the derivative of its gradient runs. This is about
+    four times the work of a gradient, for any number of parameters (Pearlmutter, Fast exact
+    multiplication by the Hessian, 1994).
 
         x = ti.field(ti.f32, shape=2, needs_grad=True, needs_dual=True)
         loss = ti.field(ti.f32, shape=(), needs_grad=True, needs_dual=True)

@@ -22,12 +22,12 @@ class Tape:
 
     loss: a field with one element, an ndarray or a tensor; with a gradient. None: the program sets
     gradients itself and calls `grad()`. clear_gradients: whether to clear the gradients of all
-    fields first. validation: whether to check, element by element, that no kernel overwrites what
-    an earlier one, or itself, has read from a field with a gradient; a launch that does raises
-    TaichiAssertionError. Only in debug mode; otherwise a warning says so. grad_check: a list of
-    fields of f64, whose gradients are compared with finite differences; raises AssertionError if
-    they differ. access: what happens if a gradient needs values that the kernel of a later call may
-    have overwritten: "warn", "error" (a RuntimeError) or "ignore".
+    fields first. validation: whether to check, element by element, what kernels overwrite. A launch
+    raises TaichiAssertionError if it overwrites what it, or an earlier one, has read from a field
+    with a gradient. Only in debug mode; otherwise a warning says so. grad_check: a list of fields
+    of f64, whose gradients are compared with finite differences; raises AssertionError if they
+    differ. access: what happens if a gradient needs values that the kernel of a later call may have
+    overwritten: "warn", "error" (a RuntimeError) or "ignore".
 
     Raises RuntimeError for a loss without a gradient or with several elements, and for a tape
     within another one. If the body raises, no gradients are computed.

@@ -11,8 +11,8 @@ def torch_function(kernel, out):
     """Makes a function of PyTorch's tensors that runs a kernel and that PyTorch differentiates.
 
     kernel: a kernel or a method that is one; it has no result. It writes to outputs, to nothing
-    else. out: for each output, the name of its parameter and how its tensor is made: a function of
-    the other arguments, or the name of one, whose shape and type a tensor of zeros gets.
+    else. out: for each output, the name of its parameter and how its tensor is made. This is a
+    function of the other arguments, or the name of an argument, for zeros of its shape and type.
 
     The function takes the kernel's other arguments, and returns the output, or a tuple of several.
     Raises ValueError if the kernel writes to another tensor, and RuntimeError inside a Tape or
@@ -173,7 +173,7 @@ class _Call:
 
 
 def _view(tensor, name, gradient=None):
-    """What stands for a tensor, with a gradient, as the parameter `name`; see array_view."""
+    """What a kernel gets for a tensor with a gradient, its parameter `name`; see array_view."""
     tensor = detached(tensor)
     if gradient is not None:
         tensor.requires_grad = True

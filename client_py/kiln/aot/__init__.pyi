@@ -58,10 +58,10 @@ class Module:
     """Kernels and graphs to be exported, with the fields that they use.
 
     arch: ti.cpu or ti.cuda, or None for the arch of ti.init. caps: ignored. targets: those for
-    which kernels are compiled, in place of the arch's default: levels of x86-64, and CUDA devices
-    as "sm_90" (machine code) and "compute_80" (PTX); a program that loads the module gets the best
-    that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number
-    N.
+    which kernels are compiled, in place of the arch's default. They are levels of x86-64, and CUDA
+    devices as "sm_90" (machine code) or "compute_80" (PTX). A program that loads the module gets
+    the best that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as
+    the number N.
 
     Example::
 
@@ -153,10 +153,10 @@ def export(kernel: Any) -> Any:
 def export_as(name: Any, *, template_types: Any = None) -> Any:
     """A decorator of kernels that `kiln export` is to put into a module.
 
-    name: of the kernel in the module. template_types: {parameter: a value, or a type, for which the
-    kernel is compiled}, for parameters whose annotation does not say it: ti.template() takes
-    values, numbers and fields, and ti.types.ndarray() without dtype and ndim a type that has both.
-    Raises TypeError for anything but a kernel.
+    name: of the kernel in the module. template_types: {parameter: the value or type for which the
+    kernel is compiled}, for parameters whose annotation does not say it. ti.template() takes
+    values, numbers and fields. ti.types.ndarray() without dtype and ndim takes a type that has
+    both. Raises TypeError for anything but a kernel.
 
         @ti.aot.export_as("fill_all")
         @ti.kernel
@@ -171,8 +171,9 @@ def load(path: Any, seed: Any = 0, trusted: Any = None, arch: Any = None) -> Any
     kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
     one of them (`kiln export --sign`). arch: ti.cpu or ti.cuda, on which its kernels run; None:
     CUDA, if the module has code for a device that is there, else the CPU. Needs neither ti.init nor
-    a daemon. Raises OSError if the file cannot be read, ValueError if it is damaged or no module,
-    RuntimeError if it does not fit this machine, PermissionError if no trusted key signed it.
+    a daemon. Raises OSError if the file cannot be read, and ValueError if it is damaged or not a
+    module. Raises RuntimeError if it does not fit this machine, and PermissionError if no trusted
+    key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):

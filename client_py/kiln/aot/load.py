@@ -26,8 +26,9 @@ def load(path, seed=0, trusted=None, arch=None):
     kernels. trusted: a file of public keys (`kiln key`), or several: the module must be signed by
     one of them (`kiln export --sign`). arch: ti.cpu or ti.cuda, on which its kernels run; None:
     CUDA, if the module has code for a device that is there, else the CPU. Needs neither ti.init nor
-    a daemon. Raises OSError if the file cannot be read, ValueError if it is damaged or no module,
-    RuntimeError if it does not fit this machine, PermissionError if no trusted key signed it.
+    a daemon. Raises OSError if the file cannot be read, and ValueError if it is damaged or not a
+    module. Raises RuntimeError if it does not fit this machine, and PermissionError if no trusted
+    key signed it.
 
         @ti.kernel
         def double(a: ti.types.ndarray(dtype=ti.i32, ndim=1)):

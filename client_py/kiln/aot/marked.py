@@ -10,10 +10,10 @@ marked = []
 def export_as(name, *, template_types=None):
     """A decorator of kernels that `kiln export` is to put into a module.
 
-    name: of the kernel in the module. template_types: {parameter: a value, or a type, for which the
-    kernel is compiled}, for parameters whose annotation does not say it: ti.template() takes
-    values, numbers and fields, and ti.types.ndarray() without dtype and ndim a type that has both.
-    Raises TypeError for anything but a kernel.
+    name: of the kernel in the module. template_types: {parameter: the value or type for which the
+    kernel is compiled}, for parameters whose annotation does not say it. ti.template() takes
+    values, numbers and fields. ti.types.ndarray() without dtype and ndim takes a type that has
+    both. Raises TypeError for anything but a kernel.
 
         @ti.aot.export_as("fill_all")
         @ti.kernel

@@ -26,10 +26,10 @@ class Module:
     """Kernels and graphs to be exported, with the fields that they use.
 
     arch: ti.cpu or ti.cuda, or None for the arch of ti.init. caps: ignored. targets: those for
-    which kernels are compiled, in place of the arch's default: levels of x86-64, and CUDA devices
-    as "sm_90" (machine code) and "compute_80" (PTX); a program that loads the module gets the best
-    that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as the number
-    N.
+    which kernels are compiled, in place of the arch's default. They are levels of x86-64, and CUDA
+    devices as "sm_90" (machine code) or "compute_80" (PTX). A program that loads the module gets
+    the best that its machine runs. glibc: the oldest glibc 2.N on which the module has to run, as
+    the number N.
 
     Example::
 

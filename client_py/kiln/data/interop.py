@@ -15,8 +15,8 @@ def is_external(value):
 
 
 def array_view(value, name):
-    """What stands for a tensor, the argument `name` of a kernel: a NumPy array over its memory, or
-    a DeviceArray. It has an attribute `grad`, likewise for the tensor's gradient, if the tensor
+    """What a kernel gets for a tensor, its argument `name`: a NumPy array over its memory, or a
+    DeviceArray. It has an attribute `grad`, likewise for the tensor's gradient, if the tensor
     requires one."""
     return DeviceArray(value, name) if on_cuda(value) else numpy_view(value, name)
 
@@ -297,10 +297,10 @@ class Exporter:
     def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
         """A capsule over the elements' own memory, which an importer keeps alive.
 
-        stream: on CUDA, the importer's stream, which waits for the kernels before: a handle, 1 or
-        None for the default stream, 2 for that of the thread, -1 to wait for nothing. max_version:
-        capsules have no version, as importers of all versions accept. Raises BufferError if
-        `dl_device` is another device, `copy` is true, or the elements are read-only.
+        stream: on CUDA, the importer's stream, which waits for earlier kernels. It is a handle, 1
+        or None for the default stream, 2 for that of the thread, or -1 to wait for nothing.
+        max_version: capsules have no version, as importers of all versions accept. Raises
+        BufferError if `dl_device` is another device, `copy` is true, or the elements are read-only.
         """
         if stream == 0:
             raise say.ambiguous_stream()

@@ -29,8 +29,8 @@ def field(
     kwargs: `layout` of vectors, matrices and structs: ti.Layout.AOS stores the components of an
     element together, ti.Layout.SOA stores each component in a separate array.
 
-    Raises TaichiRuntimeError before `ti.init` and for extents that are not positive, TypeError for
-    extents that are not integers, ValueError for a `dtype` that is not a type, and
+    Raises TaichiRuntimeError before `ti.init` and for extents that are not positive. Raises
+    TypeError for extents that are not integers, ValueError for a `dtype` that is not a type, and
     TaichiSyntaxError for an order or offset that does not fit the shape.
 
         x = ti.field(ti.f32, shape=(2, 3))

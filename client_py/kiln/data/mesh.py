@@ -49,9 +49,9 @@ class Mesh:
 
 class MeshInstance:
     """A mesh: its elements are `verts`, `edges`, `faces` and `cells`. `mesh.verts.place` gives the
-    vertices attributes. In kernels, `for v in mesh.verts` runs over all of them in parallel; `v.x`
-    is an attribute of a vertex, `v.id` its number, and `v.faces` are the faces around it, which
-    have a `size`, subscripts and loops of their own.
+    vertices attributes. In kernels, `for v in mesh.verts` runs over all of them in parallel. `v.x`
+    is an attribute of a vertex and `v.id` its number. `v.faces` are the faces around it. They have
+    a `size` and subscripts, and loops can run over them.
 
         @ti.kernel
         def areas():

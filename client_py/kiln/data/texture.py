@@ -137,7 +137,7 @@ class Texture(_native.FieldBase, metaclass=Public):
 
     @python_scope
     def from_image(self, image):
-        """Sets all texels from a picture, turned by a quarter to the left: the texture's first axis
+        """Sets all texels from a picture, turned by a quarter to the left. The texture's first axis
         runs along the rows of the picture, from right to left. Alpha, if there is any, becomes 0.
 
         image: a PIL image as wide and high as the texture; raises AssertionError for others. The

@@ -90,9 +90,9 @@ def kind_of(value):
 
 
 class Ref(Expr):
-    """An address. `level` is the parallel loop to which the memory is private: 0 is the kernel's
-    serial part; memory at GLOBAL is shared by all threads, an array at BLOCK by those of a
-    block."""
+    """An address. `level` is the parallel loop to which the memory is private; 0 is the kernel's
+    serial part. All threads share memory at GLOBAL, and the threads of a block an array at
+    BLOCK."""
 
     __slots__ = ("level",)
     __hash__ = object.__hash__

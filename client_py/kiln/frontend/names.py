@@ -1,5 +1,5 @@
-"""The names of a function: which of them need memory in a kernel, and the values of those that are
-defined outside, as far as they are known before the kernel is transformed."""
+"""The names of a function: which of them need memory in a kernel, and the values of names defined
+outside that are known before the kernel is transformed."""
 
 import sys
 from _ast import (

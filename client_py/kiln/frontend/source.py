@@ -137,8 +137,8 @@ class FunctionSource:
         self._parameters = None
 
     def _warn_of_other_text(self, code):
-        """An editor may save a file while the program runs: Python then runs the code that it has
-        loaded, and the kernel is compiled from what the file says now."""
+        """An editor may save a file while the program runs. Python then runs the code that it has
+        loaded, while Kiln compiles the kernel from the file's new text."""
         path = code.co_filename
         # None: a text that no file has, or that of `kiln run`.
         stamp, _ = _files.get(path, (None, None))

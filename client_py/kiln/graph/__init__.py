@@ -1,5 +1,5 @@
-"""`ti.graph`: launches recorded once and run many times, either with names in place of arguments
-(`GraphBuilder`), or as they are (`capture`, for which `ti.graph()` is short)."""
+"""`ti.graph`: launches recorded once and run many times. `GraphBuilder` records them with names in
+place of arguments, `capture` as they are (`ti.graph()` is short for it)."""
 
 import sys
 

@@ -2,8 +2,8 @@
 # ruff: noqa
 # mypy: disable-error-code="override, misc"
 # Written by tools/stubs/make.py: `./kiln python tools/stubs/make.py` writes it again.
-"""`ti.graph`: launches recorded once and run many times, either with names in place of arguments
-(`GraphBuilder`), or as they are (`capture`, for which `ti.graph()` is short).
+"""`ti.graph`: launches recorded once and run many times. `GraphBuilder` records them with names in
+place of arguments, `capture` as they are (`ti.graph()` is short for it).
 """
 
 from typing import Any
@@ -62,8 +62,9 @@ class CapturedGraph:
         """Runs the launches, in order. On a CUDA device this is one call of the driver, which does
         not wait for them.
 
-        Raises TaichiRuntimeError if the capture has not ended, or if `ti.init`, `ti.reset` or the
-        end of an SNode tree has destroyed what the launches use, and the errors of the launches.
+        Raises TaichiRuntimeError if the capture has not ended, or if what the launches use was
+        destroyed by `ti.init`, `ti.reset` or the end of an SNode tree. Also raises the errors of
+        the launches.
 
             x = ti.field(ti.i32, shape=4)
 

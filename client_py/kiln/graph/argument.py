@@ -1,4 +1,4 @@
-"""Arguments of graphs: names that stand for what a run passes to the kernels."""
+"""Arguments of graphs: names for what a run passes to the kernels."""
 
 import warnings
 

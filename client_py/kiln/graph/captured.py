@@ -71,8 +71,9 @@ class CapturedGraph:
         """Runs the launches, in order. On a CUDA device this is one call of the driver, which does
         not wait for them.
 
-        Raises TaichiRuntimeError if the capture has not ended, or if `ti.init`, `ti.reset` or the
-        end of an SNode tree has destroyed what the launches use, and the errors of the launches.
+        Raises TaichiRuntimeError if the capture has not ended, or if what the launches use was
+        destroyed by `ti.init`, `ti.reset` or the end of an SNode tree. Also raises the errors of
+        the launches.
 
             x = ti.field(ti.i32, shape=4)
 

@@ -110,8 +110,8 @@ class SparseMatrix:
     def __matmul__(self, other: Any) -> Any:
         """The product with another sparse matrix, or with a vector of `m` numbers.
 
-        The product with a field or NumPy array is a NumPy array, that with an ndarray a new
-        ndarray, which a CUDA device computes if the program uses one.
+        The product with a field or NumPy array is a NumPy array. The product with an ndarray is a
+        new ndarray, which a CUDA device computes if the program uses one.
         """
     def __mul__(self, other: Any) -> Any:
         """The product of all elements with a number, or of two matrices element by element."""

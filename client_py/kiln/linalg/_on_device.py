@@ -1,7 +1,7 @@
 """Products and conjugate gradients on a CUDA device: vectors are ndarrays, and stay there.
 
-The work is done by kernels, which need no library but the driver, run in the order and in the
-streams of the program's own, and can be captured. A thread of the device takes a row.
+Kernels do the work. They need no library except the driver, run in the order and in the streams of
+the program's own kernels, and can be captured. A thread of the device takes a row.
 """
 
 import weakref

@@ -78,8 +78,8 @@ def print_memory_profiler_info() -> Any:
         ti.profiler.print_memory_profiler_info()  # prints anything
     """
 def print_scoped_profiler_info() -> Any:
-    """Prints, for each kernel made since the last clear, how long the program waited for its code
-    and how long compiling took, now or when the cached entry was made.
+    """Prints how long the program waited for the code of each kernel made since the last clear.
+    Also prints how long compiling took, now or when the cached entry was made.
 
         ti.profiler.print_scoped_profiler_info()  # prints anything
     """

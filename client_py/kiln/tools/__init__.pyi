@@ -197,8 +197,8 @@ def imshow(img: Any, title: Any = "imshow") -> Any:
 def imwrite(img: Any, filename: Any) -> Any:
     """Saves an image to a file, in the format of the file name's ending.
 
-    img: a field or array (width, height[, 1, 3 or 4]), indexed [x, y] from the lower left: unsigned
-    integers by the range of their type, floats in 0..1. filename: the file's path.
+    img: a field or array (width, height[, 1, 3 or 4]), indexed [x, y] from the lower left. It holds
+    unsigned integers by the range of their type, or floats in 0..1. filename: the file's path.
 
         ti.tools.imwrite(np.zeros((8, 4, 3), np.uint8), "black.png")
     """

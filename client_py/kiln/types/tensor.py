@@ -133,7 +133,7 @@ class VectorType(MatrixType):
 
     n: the number of elements. dtype: their type, None for the default float. Calling the type makes
     a vector from one number for all elements, from all elements, or from shorter vectors and
-    numbers; in Python scope also from the first elements of a longer vector.
+    numbers. In Python scope it also takes the first elements of a longer vector.
 
         vec = ti.types.vector(3, ti.f32)
         print(vec(1), vec(vec(1, 2, 3).zy, 0))  # prints: [1. 1. 1.] [3. 2. 0.]

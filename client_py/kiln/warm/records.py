@@ -43,9 +43,9 @@ _unwritten = set()  # (home, note)
 
 
 def find(kernel, args, specs):
-    """Finds a valid record. Returns the instance of `kernel` for these arguments and what it is
-    bound to besides them (fields, SNodes, gradients of arrays), in order of the parameters; None
-    without a valid record."""
+    """Finds a valid record. Returns the instance of `kernel` for these arguments, and what else it
+    is bound to (fields, SNodes, gradients of arrays), in order of the parameters. None without a
+    valid record."""
     session = runtime.session()
     path = _path(kernel, session)
     if path is None or originals.replaced():

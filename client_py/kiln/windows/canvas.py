@@ -9,8 +9,8 @@ TRIANGLES, LINES, DISCS, MESH, SCENE_LINES, SPHERES = range(6)
 
 class Canvas:
     """The canvas of a window, which `Window.get_canvas()` returns. Positions are in [0, 1] x [0, 1]
-    from the lower left corner, radii and widths fractions of the window's height, colours three
-    numbers in 0..1. Drawings are above each other in the order of the calls, and gone after
+    from the lower left corner. Radii and widths are fractions of the window's height. Colours are
+    three numbers in 0..1. Drawings are above each other in the order of the calls, and gone after
     `Window.show()`.
 
     Vertices, colours and the like are fields or ndarrays of any shape, whose elements count in the

@@ -110,8 +110,9 @@ class Window:
             self._limit.wait(self.fps_limit)
 
     def get_image_buffer_as_numpy(self):
-        """The picture of this frame so far, or of the last one if nothing was drawn since: float32
-        (width, height, 4), numbers in 0..1, the first axis to the right, the second up."""
+        """The picture of this frame so far, or of the last one if nothing was drawn since. It is
+        float32 (width, height, 4), with numbers in 0..1, the first axis to the right and the second
+        up."""
         import numpy as np
 
         self._open("Window.get_image_buffer_as_numpy")

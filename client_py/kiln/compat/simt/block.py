@@ -79,8 +79,8 @@ def mem_sync():
 
 
 def thread_idx():
-    """The number of the thread in its block, an i32: iteration i of a loop from 0 on runs as number
-    i % block_dim, and so does cell i of a dense block below a sparse SNode.
+    """The number of the thread in its block, an i32. In a loop that starts at 0, iteration i runs
+    as number i % block_dim. So does cell i of a dense block below a sparse SNode.
 
     Raises TaichiCompilationError in kernels for the CPU.
 
