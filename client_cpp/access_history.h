@@ -1,9 +1,9 @@
 // Finds gradients that read memory which later kernels have overwritten.
 //
 // A tape runs the gradients of launches in reverse order. Each gradient computes values of its
-// kernel again, from memory as the last launch left it. The history knows what the kernels behind
-// have written, in boxes of indices that the compiler found (proto Access) with the launches'
-// arguments in them, and compares what a gradient reads with it.
+// kernel again, from memory as the last launch left it. The history knows what later kernels have
+// written, as boxes of indices. The compiler found these boxes (proto Access), and the history
+// fills in the launches' arguments. It compares what a gradient reads with them.
 //
 // Boxes may contain more cells than the kernels access, so a conflict is a possible one. Writes of
 // the program itself, and which cells of sparse trees are active, are not part of the history.

@@ -45,7 +45,7 @@ absl::StatusOr<ExportResult> ExportBundle(std::vector<std::string> files, const 
 
 struct ImportOptions {
   const TrustedKeys* trusted;    // not owned
-  bool accept_unsigned = false;  // then whoever can write the file runs code as this user
+  bool accept_unsigned = false;  // then others who can write the file run code as this user
   bool any_target = false;       // also entries that this machine cannot run
 };
 

@@ -36,9 +36,9 @@ struct DerivativeParams {
 using CompanionsInTrees = std::vector<std::pair<ParamId, proto::Storage>>;
 
 // Makes `unit` compute its derivative. `of`: storage parameters, which get companions; all others
-// are constants. InvalidArgument, leaving `unit` unspecified, if one of them is no field and no
-// array of floats, is a field in a tree that `in_trees` does not list, is listed twice or may
-// overlap other memory, or if the unit already computes a derivative.
+// are constants. InvalidArgument, leaving `unit` unspecified, if one of them is neither a field nor
+// an array of floats, or is a field in a tree that `in_trees` does not list. The same if one is
+// listed twice or may overlap other memory, or if the unit already computes a derivative.
 absl::StatusOr<DerivativeParams> Differentiate(proto::AutodiffMode mode,
                                                absl::Span<const ParamId> of,
                                                proto::CompileUnit* unit,

@@ -33,9 +33,9 @@ class DiskTier {
   // below: as for LoadBytes.
   absl::StatusOr<LoadedArtifact> Load(const Key& key, Device* cuda) const;
 
-  // The kernel of an entry that the daemon or a worker sent, and may have written: from its file if
-  // that holds the same bytes, so that all processes share the pages, else from a private copy.
-  // `entry` is `bytes` decoded. Records no hit.
+  // The kernel of an entry that the daemon or a worker sent, and may have written. It is loaded
+  // from the entry's file if that holds the same bytes, so that all processes share the pages.
+  // Otherwise it is loaded from a private copy. `entry` is `bytes` decoded. Records no hit.
   absl::StatusOr<LoadedArtifact> LoadSent(absl::string_view bytes, const EntryView& entry,
                                           Device* cuda) const;
 

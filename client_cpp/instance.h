@@ -1,5 +1,5 @@
-// An instance of a kernel: its code for arguments of certain kinds, where it came from, and what is
-// needed to print, to locate errors and to know which arguments it writes.
+// An instance of a kernel: its code for arguments of certain kinds, and where that came from. It
+// also holds what is needed to print, to locate errors and to know which arguments it writes.
 //
 //   ASSIGN_OR_RETURN(InstanceOutcome made, MakeInstance(*session, &builder, {"saxpy"}));
 //   for (const LocatedDiagnostic& d : made.diagnostics) …

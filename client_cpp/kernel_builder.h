@@ -1,6 +1,5 @@
-// Builds the kernel message node by node, typed eagerly: every call checks its operands by the
-// rules of common/language/type_rules.h and returns the new node's number, whose type is known at
-// once.
+// Builds the kernel message node by node. Every call checks its operands by the rules of
+// common/language/type_rules.h, and returns the number of the new node, whose type is then known.
 // Nodes are appended to the current block, in call order.
 //
 // Errors (InvalidArgument; OutOfRange for a constant index outside its tensor) carry the user's

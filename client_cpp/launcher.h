@@ -94,9 +94,9 @@ class Launcher {
   // Of fields and trees on a device with memory of its own, the caller hands over what the host has
   // written before each run (Buffer::HandOver).
   //
-  // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind)
-  // or the active tape cannot record the launch, Aborted if the launch failed, with the failure's
-  // text and first position. `max_threads` 0: one per CPU of this process.
+  // FailedPrecondition if a parameter is missing (also reports the first mistake in Set and Bind),
+  // or if the active tape cannot record the launch. Aborted if the launch failed, with the
+  // failure's text and first position. `max_threads` 0: one per CPU of this process.
   absl::Status Run(int max_threads = 0);
   // Runs the gradient: adds to the gradients of what the kernel reads, and takes those of what it
   // writes. Fails as Run does; FailedPrecondition if the instance has no gradient, a gradient is

@@ -16,10 +16,10 @@
 // (client_cpp/recorded_kernel.h) are named by the SHA-256 of their bytes.
 //
 // In a home (<home>/warm/programs) the recorded kernels are files beside the manifest, which ends
-// with its last unit. A manifest for another machine contains them: after the line `recorded`
-// follows one zlib stream of all of them, each after its length (8 bytes, little-endian), in the
-// order in which the units first name them. None is empty, and a unit names each. Such a manifest
-// names no modules. Equal manifests have equal bytes.
+// with its last unit. A manifest for another machine contains them: one zlib stream of all of them
+// follows the line `recorded`. Each comes after its length (8 bytes, little-endian), in the order
+// in which the units first name them. None is empty, and a unit names each. Such a manifest names
+// no modules. Equal manifests have equal bytes.
 //
 // Thread safety: pure functions and plain data.
 #ifndef KILN_CLIENT_CPP_MANIFEST_H_

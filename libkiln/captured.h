@@ -22,10 +22,10 @@ namespace kiln::capi {
 // others share one: there, each task whose slots differ from the last start's costs another call.
 class CapturedGraphs {
  public:
-  // The launches of a run of the module's graph `number`, to be started with `slots`, which are
-  // those of each launch, one after the other; null if it has to launch its kernels one by one.
-  // That is the case if the host waits for one of them, or if the graph was rarely run: to make the
-  // device's graph takes longer than to launch the kernels.
+  // The launches of a run of the module's graph `number`, to be started with `slots`: those of each
+  // launch, one after the other. Null if the run has to launch its kernels one by one. That is the
+  // case if the host waits for one of them. It is also the case if the graph was rarely run, since
+  // making the device's graph takes longer than launching the kernels.
   std::shared_ptr<LaunchGraph> Find(const Module& module, int number, const uint64_t* slots);
   // Frees all of them.
   void Clear();

@@ -7,7 +7,7 @@
 namespace kiln {
 
 // Atomic, because any thread of the launch or a signal handler may set the flag meanwhile. Relaxed:
-// a thread that sees it late only does work in vain.
+// a thread that sees it late only does useless work.
 inline bool HasFailed(const KilnContext& ctx) {
   return __atomic_load_n(ctx.failed, __ATOMIC_RELAXED) != 0;
 }

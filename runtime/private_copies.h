@@ -22,7 +22,7 @@ class Executor;
 // The bytes of a copy at a launch with these arguments.
 uint64_t BytesOf(const std::vector<ScatterInfo>& scatters, const uint64_t* arguments);
 
-// Not thread-safe but for Take and GiveBack, unless stated.
+// Not thread-safe, except Take and GiveBack, unless stated.
 class PrivateCopies {
  public:
   struct Copy {

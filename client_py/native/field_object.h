@@ -41,10 +41,10 @@ bool BindStorage(PyObject* field, PyObject* storage);
 uint8_t* ScatteredAddress(FieldObject* field, const int64_t* indices, int component,
                           CellAccess access);
 // Brings the scalar or word at an address of a mirror up to date; other threads run while it waits
-// for the device. It waits only if nothing has since the last launch: the addresses of an element's
-// components, found one after the other, are up to date together, unless other libraries use the
-// memory. Returns the address; null with a Python error if the device failed, or another thread has
-// destroyed the memory.
+// for the device. It waits only if nothing has waited since the last launch. The addresses of an
+// element's components, found one after the other, are then up to date together, unless other
+// libraries use the memory. Returns the address; null with a Python error if the device failed, or
+// another thread has destroyed the memory.
 uint8_t* FetchElement(FieldObject* field, uint8_t* address, CellAccess access);
 inline uint8_t* UpToDate(FieldObject* field, uint8_t* address, CellAccess access) {
   return field->mirrored == nullptr ? address : FetchElement(field, address, access);

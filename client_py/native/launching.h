@@ -42,7 +42,7 @@ class Unlocked {
 void FlushPythonStdout();
 
 // Launches on up to `threads` threads, 0: all of the pool. Needs the GIL, and releases it while a
-// launch that takes long runs; on a device not before the launch has started, since until then no
+// long launch runs. On a device it does not release it before the launch has started: until then no
 // other thread may touch what the host has handed over (Memory::HandOver). False with a Python
 // error if the launch failed or was interrupted; methods of `kernel` make the error. The caller
 // holds a reference to `bound`.

@@ -73,7 +73,7 @@ class TrustedKeys {
  public:
   void Add(PublicKey key);
   // Adds every line of a file; an error names the file and the line. PermissionDenied if it is not
-  // own (common/home/folder.h): whoever can write to it decides whose code runs.
+  // own (common/home/folder.h): a user who can write to it decides whose code runs.
   absl::Status AddFile(const std::string& path);
 
   bool empty() const { return keys_.empty(); }

@@ -1,8 +1,8 @@
 // A value that its first use makes, for programs that fork.
 //
-// A static variable of a function with an initialiser does the same, but its guard is a lock: a
-// child that is forked while another thread runs the initialiser waits for that thread for ever,
-// because the child does not have it. Code that programs load into themselves (common/, runtime/,
+// A static variable of a function with an initialiser does the same, but its guard is a lock. A
+// child that is forked while another thread runs the initialiser waits forever for that thread,
+// which the child does not have. Code that programs load into themselves (common/, runtime/,
 // client_cpp/, libkiln/ and client_py/native/) therefore has no such variables, and uses this:
 //
 //   int Processors() {

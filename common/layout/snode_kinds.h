@@ -1,6 +1,6 @@
-// The kinds of SNodes and the facts of each. Whoever must know what a kind is like asks this table:
-// the checks, the layout, the runtime, the compiler and Python (_native.SNODES). What a kind does
-// is code, in one place of each layer; docs/how_to.md lists these places.
+// The kinds of SNodes and the facts of each. Code that must know what a kind is like asks this
+// table: the checks, the layout, the runtime, the compiler and Python (_native.SNODES). What a kind
+// does is code, in one place of each layer; docs/how_to.md lists these places.
 //
 // No messages: the runtime uses this header without them.
 #ifndef KILN_COMMON_LAYOUT_SNODE_KINDS_H_

@@ -6,7 +6,7 @@
 // finish together do not all turn to the same one.
 //
 // Which thread owns which iterations depends only on their number and on that of the threads. From
-// loop to loop, memory thus stays with the core that touched it before.
+// loop to loop, memory therefore stays with the core that touched it before.
 //
 // Source: work stealing with half steals after Hendler and Shavit, "Non-blocking steal-half work
 // queues", PODC 2002; here a queue is an interval, which one word holds.

@@ -1,7 +1,7 @@
 // What each kind of sparse SNode does with the cells of one container: the only place in the
 // runtime where kinds differ. Kernels do the same through runtime/device_lib/tree.h.
 //
-// A kind is a class of static functions, alike in all:
+// A kind is a class of static functions, the same in all:
 //
 //   Find           the cell's address; null if it is inactive (kFind; kRead: the ambient cell) or
 //                  if memory is exhausted (kWrite)

@@ -1,6 +1,6 @@
 // Decides which entries this daemon accepts, and signs its own.
 //
-// Entries are machine code: whoever can put one here runs code as the user. Every entry from
+// Entries are machine code: anyone who can put one here runs code as the user. Every entry from
 // outside (a shared tier, an upstream, remote execution, Put, a bundle) therefore needs a signature
 // by a trusted key. Without one it is refused, and a refusal is a miss, never an error. Entries in
 // the user's own directory need none: only the user can write there.

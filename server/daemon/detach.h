@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-// Forks: the starter's process ends with status 0, and the caller continues in a new session with
-// directory /, default signals, stdio on /dev/null, no descriptors but `keep`, and an
+// Forks. The starter's process ends with status 0, and the caller continues in a new session. It
+// has directory /, default signals, stdio on /dev/null, only the descriptors `keep`, and an
 // environment of KILN_*, HOME and PATH. Call before the process has threads.
 void Detach(const std::vector<int>& keep);
 

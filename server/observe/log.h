@@ -1,5 +1,5 @@
 // The log of the daemon and of the programs that it starts: lines with time, program and pid on
-// stderr, which a detached daemon points at <home>/kilnd.log; plain, or one JSON object per line.
+// stderr, plain or one JSON object per line. A detached daemon points stderr at <home>/kilnd.log.
 // It never contains a kernel's source, and a kernel's file and line only if the configuration asks
 // for it.
 #ifndef KILN_SERVER_OBSERVE_LOG_H_

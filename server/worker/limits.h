@@ -11,8 +11,8 @@ struct Limits {
   uint64_t cpu_seconds = 0;   // 0: no limit
 };
 
-// Makes the process die with its parent and write no core, closes all descriptors except 0, 1, 2
-// and `keep`, raises the limit on the size of files to the hard one, and sets `limits`. Skips what
+// Makes the process die with its parent and write no core. Closes all descriptors except 0, 1, 2
+// and `keep`. Raises the limit on the size of files to the hard one, and sets `limits`. Skips what
 // the system does not allow: the limits are a safeguard that nothing depends on.
 void ConfineProcess(const Limits& limits, int keep);
 

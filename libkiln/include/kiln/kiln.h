@@ -421,7 +421,7 @@ typedef struct kiln_view {
 } kiln_view;
 KILN_EXPORT kiln_status kiln_field_view(kiln_world* world, const char* name, kiln_view* view);
 
-/* The same in the memory of the device on which the module's kernels run: the array's device_type
+/* The same in the memory of the device on which the module's kernels run. The array's device_type
  * is 2 on a CUDA device, whose memory only the device uses, and 1 on the CPU. The program's own
  * CUDA code may read and write there, and the array may be an argument of other kernels.
  *
@@ -470,7 +470,7 @@ typedef struct kiln_launch_options {
    * some serial loops (docs/language/running.md#ctrl-c), such as a `while` that counts. */
   volatile uint32_t* stop;
   /* Called, maybe more than once, when a CUDA device has all work of the call and the caller is
-   * about to wait for it: bindings of other languages let their threads run from there on. */
+   * about to wait for it. Bindings of other languages let their threads run from then on. */
   void (*waits)(void* self);
   void* waits_self;
 } kiln_launch_options;
@@ -484,9 +484,9 @@ typedef struct kiln_launch_options {
  * a derivative that share memory.
  *
  * On a CUDA device, arrays of the CPU are copied there, and back if the kernel writes to them. The
- * call returns when the work is done only if the kernel returns numbers, prints, checks something
- * or writes to such arrays; otherwise the device does it later, in order, in the legacy default
- * stream. A later call on the device then tells of a failure. */
+ * call waits for the work only if the kernel returns numbers, prints, checks something or writes to
+ * such arrays. Otherwise the device does it later, in order, in the legacy default stream. A later
+ * call on the device then tells of a failure. */
 KILN_EXPORT kiln_status kiln_launch(const kiln_kernel* kernel, kiln_world* world,
                                     const kiln_arg* args, size_t count, uint64_t* results,
                                     const kiln_launch_options* options);

@@ -37,7 +37,7 @@ struct Addition {
 };
 
 // Each index of the addition's cell must be a constant, a value from outside of `loop`, or plus or
-// minus one loop index plus a constant; none if it is not, or for other atomics. The loops are
+// minus one loop index plus a constant. None if it is not, or for other atomics. The loops are
 // `loop` and counted ones within it.
 std::optional<Addition> ParseAddition(ir::KernelOp kernel, ir::ParallelForOp loop, ir::AtomicOp op);
 

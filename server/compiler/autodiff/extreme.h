@@ -36,7 +36,7 @@ class WinnerTest {
   bool IsWritten(mlir::Value address);
 
   ir::KernelOp kernel_;
-  // What the kernel writes but for locals; found when it is first asked for.
+  // What the kernel writes except locals; found when it is first asked for.
   std::optional<llvm::SmallVector<MemoryClass>> written_;
 };
 

@@ -9,12 +9,12 @@
 //                                       adj(v) += 2 * adj(w) * %v
 //                                       kiln.atomic addf adj(v), %x'
 //
-// An adjoint is a local of the block that defines the value, zero where the reverse of that block
-// begins, so it has the contributions of one run of the block. A loop's reverse runs the iterations
-// that were entered, last one first. Each runs the iteration again from the values that it started
-// with, which the loop's first run has put on a tape, and then backwards. What follows an if that
-// may leave the iteration runs only if that did not. Parallel loops keep their iterations; they add
-// to adjoints of values from outside atomically.
+// An adjoint is a local of the block that defines the value. It is zero where the reverse of that
+// block begins, so it has the contributions of one run of the block. A loop's reverse runs the
+// iterations that were entered, last one first. Each runs the iteration again from the values that
+// it started with, which the loop's first run has put on a tape, and then backwards. What follows
+// an if that may leave the iteration runs only if that did not. Parallel loops keep their
+// iterations; they add to adjoints of values from outside atomically.
 //
 // Requires: structured level, without locals that promote-locals would remove.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_REVERSE_H_

@@ -8,7 +8,7 @@
 //             skipped if that is empty. Short pure sides run without a test
 //   loops     run while any lane is live. break and continue take lanes out of the mask
 //
-// Code under a mask runs only if at least one lane is in it, but for short pure code. So uniform
+// Code under a mask, except short pure code, runs only if at least one lane is in it. So uniform
 // operations may trap and read memory as in scalar code. In lanes outside of the mask values are
 // arbitrary, and may be poison: masks are therefore combined by select, divisors are 1 there, and
 // loads and stores leave these lanes out.

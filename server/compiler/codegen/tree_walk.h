@@ -1,8 +1,8 @@
 // From indices to cells of trees with sparse levels. Private to this folder.
 //
 // A walk follows the path from the root to a node. At each level it computes which cell of the
-// container the indices name (Place) and steps into that cell: through dense levels by arithmetic,
-// through sparse ones by a look at the container (tree_containers.cc).
+// container the indices name (Place), and steps into that cell. Through dense levels it steps by
+// arithmetic, through sparse ones by code that looks into the container (tree_containers.cc).
 //
 // Two cells of each sparse node (KilnNode) replace its inactive cells and those of indices out of
 // range. A walk therefore needs no branch, and reaches nothing else:

@@ -10,13 +10,13 @@
 // bit-wise operations on words.
 //
 // A body qualifies if it is a straight line of integer arithmetic on such bits, on constants and on
-// locals made of them. It may read cells of other words and of other bit arrays (at a constant
-// distance from the lane's own), store to the lane's own cell, and add to other memory, to which it
-// adds the sum of all lanes. All other bodies go cell by cell (lower_struct_loops.cc).
+// locals made of them. It may read cells of other words and of other bit arrays, at a constant
+// distance from the lane's own, and store to the lane's own cell. It may also add to other memory,
+// which gets the sum of all lanes. All other bodies go cell by cell (lower_struct_loops.cc).
 //
-// This is a second translation of nodes, not a pass over their ops: once accesses to bits are
-// loads, shifts and masks of words, and i32 arithmetic on top of them, the numbers' widths, the
-// distances between cells and the absence of other effects would have to be found again.
+// This is a second translation of nodes, not a pass over their ops. Once accesses to bits are
+// loads, shifts and masks of words with i32 arithmetic on top, a pass would have to find facts
+// again: the numbers' widths, the distances between cells and the absence of other effects.
 #ifndef KILN_SERVER_COMPILER_LOWERING_LANES_H_
 #define KILN_SERVER_COMPILER_LOWERING_LANES_H_
 

@@ -1,7 +1,7 @@
 // Functions of a kernel, and calls of them.
 //
 // Arguments are passed in pieces, a large tensor as the address of the caller's array, a reference
-// as an address. Results are returned in pieces, but for large tensors: the caller makes arrays for
+// as an address. Results are returned in pieces, except large tensors: the caller makes arrays for
 // them and passes their addresses, after all arguments.
 #ifndef KILN_SERVER_COMPILER_LOWERING_LOWER_FUNCTIONS_H_
 #define KILN_SERVER_COMPILER_LOWERING_LOWER_FUNCTIONS_H_

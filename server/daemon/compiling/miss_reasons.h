@@ -18,10 +18,10 @@ namespace kiln {
 
 class MissReasons {
  public:
-  // Records that the kernel of `info` was compiled, and returns the reason: "new" (no kernel of the
-  // name was compiled before), "again" (an equal key was: its entry is gone), else the first part
-  // of the key that differs from the nearest earlier key: "compiler", "target", "options", "code",
-  // "storage", "tree".
+  // Records that the kernel of `info` was compiled, and returns the reason. "new": no kernel of the
+  // name was compiled before. "again": an equal key was, and its entry is gone. Otherwise it is the
+  // first part of the key that differs from the nearest earlier key: "compiler", "target",
+  // "options", "code", "storage", "tree".
   std::string Explain(const proto::ArtifactInfo& info);
 
  private:

@@ -8,8 +8,8 @@
 //
 // A client that hangs up while its request runs cancels it (shutting down its writing half counts
 // as hanging up). A client that sends bytes that are not a frame gets an error with id 0 and is
-// disconnected; so is a client that begins a message and does not complete it. At most 64 KiB of a
-// message are read before its sender's quota has room (quotas.h).
+// disconnected. A client that begins a message and does not complete it is disconnected, too. At
+// most 64 KiB of a message are read before its sender's quota has room (quotas.h).
 #ifndef KILN_SERVER_DAEMON_SERVING_CONNECTIONS_H_
 #define KILN_SERVER_DAEMON_SERVING_CONNECTIONS_H_
 

@@ -20,8 +20,8 @@
  * lists, and starts the daemon kilnd, which outlives the program.
  *
  * Failures. Functions return KILN_OK or a code; kiln_compile_error() then has the reason. Functions
- * of traces return nothing that could fail: the first mistake ends the trace, later calls do
- * nothing and return node 0, and kiln_program_new fails with the mistake, its file and its line.
+ * of traces return no status. The first mistake ends the trace, and later calls do nothing and
+ * return node 0. kiln_program_new then fails with the mistake, its file and its line.
  *
  * Threads. One trace, and one program, for one thread at a time. fork: the child may go on using
  * both.
@@ -200,8 +200,8 @@ KILN_EXPORT void kiln_trace_free(kiln_trace* trace);
 /* The line of the program to which what follows belongs. */
 KILN_EXPORT void kiln_trace_place(kiln_trace* trace, const char* file, int line);
 
-/* Parameters: a value; an array in C order, whose shape the launch gives; a field, which becomes a
- * parameter when it is first used; a field or SNode of a tree, likewise. */
+/* Parameters: a value; an array in C order, whose shape the launch gives; a field; a field or SNode
+ * of a tree. A field or SNode becomes a parameter when it is first used. */
 KILN_EXPORT kiln_input kiln_trace_value(kiln_trace* trace, kiln_value_type type);
 KILN_EXPORT kiln_input kiln_trace_array(kiln_trace* trace, kiln_value_type element, int axes);
 KILN_EXPORT kiln_input kiln_trace_field(kiln_trace* trace, const kiln_dense* field);
@@ -241,9 +241,10 @@ KILN_EXPORT void kiln_trace_store(kiln_trace* trace, kiln_node address, kiln_nod
 KILN_EXPORT kiln_node kiln_trace_atomic(kiln_trace* trace, const char* op, kiln_node address,
                                         kiln_node value);
 
-/* What kernels do with cells of SNodes: "activate" and "deactivate", which have no value;
- * "is_active"; of lists, "append", the number of the new cell, or -1 in a full list, and "length".
- * Indices count cells of the SNode. Those of lists name the list, but for "activate". */
+/* What kernels do with cells of SNodes: "activate" and "deactivate", which have no value, and
+ * "is_active". Lists have "length", and "append", which gives the number of the new cell, or -1 in
+ * a full list. Indices count cells of the SNode. Those of lists name the list, except for
+ * "activate". */
 KILN_EXPORT kiln_node kiln_trace_cells(kiln_trace* trace, const char* op, kiln_input snode,
                                        const kiln_node* indices, size_t count);
 

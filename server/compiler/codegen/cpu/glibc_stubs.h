@@ -1,5 +1,5 @@
-// What the linker has to know of glibc: shared objects without code, made at build time, that
-// define the symbols which generated code may call, in versions that every supported machine has.
+// What the linker has to know of glibc: shared objects without code, made at build time. They
+// define the symbols that generated code may call, in versions that every supported machine has.
 // Linked with the libraries of the machine that compiles, code would need that machine's versions.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_GLIBC_STUBS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_GLIBC_STUBS_H_

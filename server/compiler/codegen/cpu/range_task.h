@@ -1,10 +1,10 @@
 // Range tasks on a CPU.
 //
-// A task's function takes a part [begin, end) of the linear iteration space and walks it by rows:
-// the innermost dimension is a plain counted loop, which LLVM vectorises (a short one of constant
-// extent is part of the iteration); the outer indices are carried from row to row without
-// divisions. The linear space starts at 0 and leaves out those short dimensions: lower bounds and
-// inner loops are in the code itself. Bounds that are not constant have a function of their own.
+// A task's function takes a part [begin, end) of the linear iteration space and walks it by rows.
+// The innermost dimension is a plain counted loop, which LLVM vectorises. A short one of constant
+// extent is part of the iteration. The outer indices are carried from row to row without divisions.
+// The linear space starts at 0 and leaves out those short dimensions: lower bounds and inner loops
+// are in the code itself. Bounds that are not constant have a function of their own.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_RANGE_TASK_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_RANGE_TASK_H_
 

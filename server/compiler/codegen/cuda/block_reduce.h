@@ -9,8 +9,8 @@
 
 namespace kiln::cuda {
 
-// How the values of two threads become one, for each accumulator of the task; nothing if its finish
-// does more than take each into memory by one atomic, or if a block has no memory for so many.
+// How the values of two threads become one, for each accumulator of the task. Nothing if the task's
+// finish does more than add each to memory by one atomic, or if a block has no memory for so many.
 std::optional<llvm::SmallVector<ir::AtomicKind, 4>> CombiningKinds(ir::RangeTaskOp task);
 
 // Combines `values` of all threads of the block, by shuffles within warps and shared memory between

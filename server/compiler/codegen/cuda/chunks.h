@@ -34,9 +34,9 @@ class Chunks {
   // would not be joined: if the body is more than straight arithmetic between loads and stores of
   // neighbouring elements, or is long.
   explicit Chunks(ir::RangeTaskOp task);
-  // Of a task that writes nothing but what its blocks gather (histograms.h), draws no random
-  // numbers and prints nothing: accesses are those that each iteration begins with, and that may be
-  // made ahead of all iterations of a chunk.
+  // Of a task that writes only what its blocks gather (histograms.h), draws no random numbers and
+  // prints nothing. The accesses are those with which each iteration begins, and which may be made
+  // ahead of all iterations of a chunk.
   static Chunks OfReads(ir::RangeTaskOp task);
 
   // Iterations of a chunk, a power of two. If there are several, a chunk begins where the index is

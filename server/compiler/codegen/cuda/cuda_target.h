@@ -1,7 +1,7 @@
 // CUDA devices as a target of code generation.
 //
-// A task is one entry of the module (runtime/cuda_abi.h): its threads divide the iterations, or
-// short chunks of them, among themselves, each in steps of the number of all threads, so that
+// A task is one entry of the module (runtime/cuda_abi.h). Its threads divide the iterations, or
+// short chunks of them, among themselves. Each thread steps by the number of all threads, so that
 // neighbours access neighbouring memory. An entry holds the kernel's PTX.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_CUDA_TARGET_H_

@@ -12,11 +12,10 @@
 
 namespace kiln::cuda {
 
-// The fields and arrays of a task for which blocks have memory: all that the task does to them is
-// to update their cells by atomics of one kind whose old values it does not use. So it does not
-// matter when the updates happen. None if some thread may leave the task early: it would be waited
-// for. Whether a field or an array is small, and an array no part of another one, is seen at run
-// time.
+// The fields and arrays of a task for which blocks have memory. The task only updates their cells,
+// by atomics of one kind, and does not use the old values. So it does not matter when the updates
+// happen. None if some thread may leave the task early: it would be waited for. Whether a field or
+// an array is small, and an array no part of another one, is seen at run time.
 class Histograms {
  public:
   Histograms(FunctionEmitter& f, ir::RangeTaskOp task);

@@ -8,8 +8,8 @@
 namespace kiln::cuda {
 
 // States the length of a loop whose bounds are not constant as a product of arguments of the
-// launch, if it is one, more or less: constants that bounds add to it are left out, since any grid
-// is right. Loops whose bounds are in the device's memory have none.
+// launch, if it is roughly one. Constants that bounds add to it are left out, since any grid is
+// right. Loops whose bounds are in the device's memory have none.
 void SetLength(ir::RangeTaskOp op, proto::Task* task);
 
 }  // namespace kiln::cuda

@@ -1,11 +1,11 @@
-// Writes of neighbouring elements by the threads of a warp, each at a place of its own: the
+// Writes of neighbouring elements by the threads of a warp, each at its own place. Examples are the
 // components of `x[i] = v`, which are 12 bytes from those of the next thread, those of
-// `force[j] += v` where the data choose j, or the 27 cells around a particle.
+// `force[j] += v` where the data choose j, and the 27 cells around a particle.
 //
 // A thread makes each by one instruction, which goes to up to 32 sectors of the cache (of 32
-// bytes), and the next instruction, for the element beside it, to the same ones again. The cache
-// takes sectors, not elements. Therefore a whole warp hands over its values and places in shared
-// memory, and its lanes share the elements otherwise: neighbouring lanes write neighbouring
+// bytes). The next instruction, for the element beside it, goes to the same sectors again. The
+// cache takes sectors, not elements. A whole warp therefore exchanges its values and places through
+// shared memory. Its lanes then divide the elements anew: neighbouring lanes write neighbouring
 // elements, and an instruction goes to few sectors.
 //
 //   lane 0: place 7, values a b c     lane 0: a to 7     lane 1: b to 8     lane 2: c to 9

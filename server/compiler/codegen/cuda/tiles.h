@@ -1,4 +1,4 @@
-// Reads and atomics of fields that a program names in ti.block_local: the threads of a block load
+// Reads and atomics of fields that a program names in ti.block_local. The threads of a block load
 // the cells around their block of the loop once, into shared memory, or gather there what they add
 // to these cells. Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_TILES_H_
@@ -14,10 +14,10 @@
 namespace kiln::cuda {
 
 // What the tiles of a struct task hold, and their code. A component has a tile if the task accesses
-// it at constant distances from the loop's indices, and either reads it, and nothing in the task
-// writes to it, or updates it by atomics of one kind, whose old values it does not use, and does
-// nothing else to it: then it does not matter when that happens. All other accesses go to the
-// device's memory, and so do those of tiles that find no room.
+// it at constant distances from the loop's indices, in one of two ways. Either the task reads it
+// and never writes to it, or the task only updates it, by atomics of one kind whose old values it
+// does not use. Then the time of the access does not matter. All other accesses go to the device's
+// memory, and so do those of tiles that find no room.
 class Tiles {
  public:
   Tiles(FunctionEmitter& f, ir::RangeTaskOp task, const StructPlan& plan);

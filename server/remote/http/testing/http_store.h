@@ -1,5 +1,5 @@
-// A small HTTP server in the test's own process, which keeps what it is given under the
-// path it is given, as build caches do, and has the faults that a test wants.
+// A small HTTP server in the test's own process. It keeps bytes under the path that a request
+// names, as build caches do, and has the faults that a test wants.
 #ifndef KILN_SERVER_REMOTE_HTTP_TESTING_HTTP_STORE_H_
 #define KILN_SERVER_REMOTE_HTTP_TESTING_HTTP_STORE_H_
 
