@@ -29,7 +29,7 @@ std::string OpText(absl::Span<const uint64_t> values) {
     case proto::OP_SHL:
     case proto::OP_SHR:
     case proto::OP_BIT_SHR:
-      return absl::StrCat("Shift by ", right, ", which is no number of bits of ", left, "'s type");
+      return absl::StrCat("Shift by ", right, ", which is out of range for ", left, "'s type");
     case proto::OP_POW:
       return absl::StrCat("Negative exponent in pow(int, int) is not allowed: ", left, " ** ",
                           right);

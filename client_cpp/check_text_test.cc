@@ -28,7 +28,7 @@ TEST(CheckText, NamesOperands) {
   EXPECT_EQ(CheckText(proto::BINARY, {2, Slot(-1), proto::OP_POW}),
             "Negative exponent in pow(int, int) is not allowed: 2 ** -1");
   EXPECT_EQ(CheckText(proto::BINARY, {1, 40, proto::OP_SHL}),
-            "Shift by 40, which is no number of bits of 1's type");
+            "Shift by 40, which is out of range for 1's type");
   EXPECT_EQ(CheckText(proto::BINARY, {1, 2, proto::OP_ADD}), "Addition overflow: 1 + 2");
 }
 

@@ -34,12 +34,12 @@ const proto::Storage* FindIn(const CompanionsInTrees& in_trees, ParamId param) {
 absl::Status CheckParam(const proto::CompileUnit& unit, ParamId param,
                         const CompanionsInTrees& in_trees) {
   const proto::Storage* storage = StorageOf(unit, param);
-  if (storage == nullptr) return Refuse(param, "it is no field and no array");
+  if (storage == nullptr) return Refuse(param, "it is neither a field nor an array");
   if (storage->has_tree() && FindIn(in_trees, param) == nullptr) {
     return Refuse(param, "it is a field of a sparse tree");
   }
   if (storage->has_word() || !IsFloat(storage->element().scalar())) {
-    return Refuse(param, "its elements are no floats");
+    return Refuse(param, "its elements are not floats");
   }
   // That of all arrays is no promise of overlap: a launch of the derivative checks that there is
   // none.

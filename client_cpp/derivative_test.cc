@@ -74,10 +74,10 @@ TEST(DerivativeTest, NamesTheParameterThatHasNoDerivative) {
   const ParamId aliased = scaling.builder.AddStorageParam(overlapping);
   proto::CompileUnit unit = scaling.Unit();
   EXPECT_EQ(refused(unit, {scaling.a}),
-            "no derivative by parameter 1: it is no field and no array");
+            "no derivative by parameter 1: it is neither a field nor an array");
   EXPECT_EQ(refused(unit, {ParamId(9)}),
-            "no derivative by parameter 9: it is no field and no array");
-  EXPECT_EQ(refused(unit, {ints}), "no derivative by parameter 3: its elements are no floats");
+            "no derivative by parameter 9: it is neither a field nor an array");
+  EXPECT_EQ(refused(unit, {ints}), "no derivative by parameter 3: its elements are not floats");
   EXPECT_EQ(refused(unit, {aliased}),
             "no derivative by parameter 4: its memory may overlap another one's");
   EXPECT_EQ(refused(unit, {scaling.x, scaling.x}),

@@ -100,7 +100,7 @@ absl::Status KernelBuilder::CheckParam(ParamId param, proto::Param::Kind kind) c
       ParamAt(owner, param).kind() == kind) {
     return absl::OkStatus();
   }
-  return Misuse("parameter ", param.number(), " is no ",
+  return Misuse("parameter ", param.number(), " is not a ",
                 kind == proto::Param::PARAM_VALUE     ? "value"
                 : kind == proto::Param::PARAM_STORAGE ? "storage"
                                                       : "reference");

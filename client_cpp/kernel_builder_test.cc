@@ -280,7 +280,7 @@ TEST_F(Builder, ErrorsAreTheUsersTextAndAddNothing) {
       {b_.Global(x_, {i, i}).status(), "Field with dim 1 accessed with indices of dim 2"},
       {b_.Global(x_, {f}).status(),
        "indices must be integers, however 'f32' is provided as index 0"},
-      {b_.Global(n_, {i}).status(), "parameter 2 is no storage"},
+      {b_.Global(n_, {i}).status(), "parameter 2 is not a storage"},
       {b_.Extract(vec, {i}).status(), "index 3 is out of range for dimension 0 of 'vec3 of f32'"},
       {b_.Element(local, {I32(-1)}).status(),
        "index -1 is out of range for dimension 0 of 'vec3 of f32'"},

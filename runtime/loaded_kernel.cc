@@ -113,7 +113,7 @@ Result<> LoadedKernel::BindScatters(const KernelInfo& info, const TaskInfo& task
                                     BoundTask* bound) {
   for (const ScatterInfo& scatter : task.scatters) {
     if (std::max(scatter.slot, scatter.extent_slot) >= info.arguments.size()) {
-      return Error{ErrorCode::kDataLoss, "a task adds to a field that is no argument"};
+      return Error{ErrorCode::kDataLoss, "a task adds to a field that is not an argument"};
     }
   }
   bound->scatters = task.scatters;

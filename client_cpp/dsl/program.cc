@@ -218,7 +218,8 @@ absl::Status SetField(kiln_program* program, ParamId param,
                       const std::shared_ptr<DenseField>& field) {
   const auto known = program->arrays.find(param);
   if (known == program->arrays.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("parameter ", param.number(), " is no array"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter ", param.number(), " is not an array"));
   }
   const Device& device = *field->device();
   if (&device != program->device) {

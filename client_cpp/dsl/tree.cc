@@ -123,7 +123,7 @@ absl::StatusOr<const kiln_tree::Placed*> FieldOf(kiln_tree* tree, kiln_snode sno
   RETURN_IF_ERROR(tree->Finish());
   const kiln_tree::Placed* placed = tree->FindField(snode);
   if (placed != nullptr) return placed;
-  return absl::InvalidArgumentError(absl::StrCat("SNode ", snode.number, " is no field"));
+  return absl::InvalidArgumentError(absl::StrCat("SNode ", snode.number, " is not a field"));
 }
 
 absl::Status CheckIndices(const TreeField& field, const int64_t* indices) {
@@ -244,7 +244,7 @@ absl::Status CheckCells(const kiln_trace& trace, const CellsOp& op, ParamId para
   const auto input =
       absl::c_find_if(trace.tree_inputs, [&](const auto& of) { return of.param == param; });
   if (input == trace.tree_inputs.end() || input->is_field) {
-    return absl::InvalidArgumentError(absl::StrCat(op.name, " of what is no SNode"));
+    return absl::InvalidArgumentError(absl::StrCat(op.name, " of something that is not an SNode"));
   }
   const SNodeFacts& kind = *trace.trees[input->tree]->layout()[static_cast<int>(input->snode)].kind;
   if (!Accepts(kind, op.op)) {

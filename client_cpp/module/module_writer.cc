@@ -35,7 +35,7 @@ absl::Status CheckName(absl::string_view what, const std::string& name) {
                     });
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is no name of a ", what, ": a letter or '_' has to begin it"));
+      absl::StrCat("'", name, "' is not a name of a ", what, ": a letter or '_' has to begin it"));
 }
 
 // Adds one of a kind under its name.

@@ -263,7 +263,8 @@ ShownTensor Checked(const DlTensor& tensor) {
   }
   if (scalar == proto::SCALAR_NONE) {
     throw py::value_error("the tensor's type (code " + std::to_string(tensor.type.code) + ", " +
-                          std::to_string(tensor.type.bits) + " bits) is no type of the language");
+                          std::to_string(tensor.type.bits) +
+                          " bits) is not a type of the language");
   }
   if (!IsCOrdered(tensor)) throw py::value_error("the tensor is not contiguous in C order");
   const bool is_empty =

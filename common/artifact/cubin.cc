@@ -46,7 +46,7 @@ std::string CheckCubin(std::string_view cubin, uint32_t arch) {
   Elf64_Ehdr header;
   if (!ReadAt(cubin, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return "its machine code is no ELF file";
+    return "its machine code is not an ELF file";
   }
   const unsigned char abi = header.e_ident[EI_OSABI];
   if (header.e_machine != kMachineCuda || header.e_type != ET_EXEC ||

@@ -68,7 +68,7 @@ std::string CheckCudaPtx(const CudaPayload& payload, Target target) {
   const bool is_text = std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
   });
-  if (!is_text) return "its PTX is no text";
+  if (!is_text) return "its PTX is not text";
   // The level is the rest of one line of its head.
   constexpr std::string_view kLine = "\n.target sm_";
   const size_t at = text.find(kLine);

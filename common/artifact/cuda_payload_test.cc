@@ -117,7 +117,7 @@ TEST(CudaPayloadTest, TakesMachineCodeOfTheTargetAlone) {
 }
 
 TEST(CudaPayloadTest, RefusesForeignMachineCode) {
-  EXPECT_EQ(Problem("text", Target::Cuda(90)), "its machine code is no ELF file");
+  EXPECT_EQ(Problem("text", Target::Cuda(90)), "its machine code is not an ELF file");
   std::string host = Cubin(90);
   host[offsetof(Elf64_Ehdr, e_machine)] = EM_X86_64;
   EXPECT_EQ(Problem(host, Target::Cuda(90)), "its machine code is not for CUDA devices");
@@ -151,7 +151,7 @@ TEST(CudaPayloadTest, PtxIsTextForTheTargetsLevel) {
   EXPECT_EQ(problem(kText, Target::CudaPtx(80)), "its PTX is not for compute_80");
   EXPECT_EQ(problem("\n.target sm_900\n", Target::Cuda(90)), "its PTX is not for compute_90");
   EXPECT_EQ(problem("nothing", Target::Cuda(90)), "its PTX is not for compute_90");
-  EXPECT_EQ(problem(std::string(kText) + '\0', Target::Cuda(90)), "its PTX is no text");
+  EXPECT_EQ(problem(std::string(kText) + '\0', Target::Cuda(90)), "its PTX is not text");
 }
 
 }  // namespace

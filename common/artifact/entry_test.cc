@@ -69,7 +69,7 @@ TEST(Entry, CodeForCudaIsOfItsTarget) {
             "cache entry: CUDA code: its PTX is not for compute_80");
   SetTarget(Target::Cuda(80), info.mutable_target());
   EXPECT_EQ(problem(PackCudaPayload("text", kPtx)),
-            "cache entry: CUDA code: its machine code is no ELF file");
+            "cache entry: CUDA code: its machine code is not an ELF file");
   info.mutable_target()->mutable_cuda()->set_virtual_arch(75);
   EXPECT_EQ(problem(PackCudaPayload("", kPtx)),
             "cache entry: CUDA code: for levels that do not belong together");

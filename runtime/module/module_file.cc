@@ -88,7 +88,7 @@ Result<std::shared_ptr<const ModuleFile>> ModuleFile::Open(const std::string& pa
   made->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (made->fd_ < 0 || fstat(made->fd_, &info) != 0) return System(path);
-  if (!S_ISREG(info.st_mode)) return At(path, Damaged("it is no regular file"));
+  if (!S_ISREG(info.st_mode)) return At(path, Damaged("it is not a regular file"));
   if (info.st_size == 0) return At(path, Damaged("it is empty"));
   made->bytes_ = static_cast<uint64_t>(info.st_size);
   void* mapping = mmap(nullptr, made->bytes_, PROT_READ, MAP_PRIVATE, made->fd_, 0);

@@ -331,7 +331,7 @@ Result<World::View> World::DeviceViewOf(int number) const {
 
 Result<World::View> World::ArrayOf(int number, uint64_t root) const {
   const ModuleField& field = module_->fields()[number];
-  const char* const no_array = "it is no strided array in memory: ";
+  const char* const no_array = "it is not a strided array in memory: ";
   const auto refuse = [&](const char* why) {
     return Of(field, ErrorCode::kFailedPrecondition,
               std::string(no_array) + why + "; copy its elements instead");

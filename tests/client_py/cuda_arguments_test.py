@@ -214,12 +214,12 @@ fault(ti.from_dlpack, on_device)
     assert out.splitlines() == [
         in_place + "the tensor is not contiguous in C order",
         in_place + "its strides (4, 12) are not those of C order",
-        in_place + "its type '<c8' is no type of the language",
-        in_place + "its type '>f4' is no type of the language",
+        in_place + "its type '<c8' is not a type of the language",
+        in_place + "its type '>f4' is not a type of the language",
         in_place + "it has a mask",
         in_place + "the tensor is on CUDA device 1, the program's kernels run on device 0",
         in_place + "the tensor is neither in the memory of the CPU nor on a CUDA device",
-        in_place + "the tensor's type (code 5, 64 bits) is no type of the language",
+        in_place + "the tensor's type (code 5, 64 bits) is not a type of the language",
         in_place + "its address is not in the memory of a CUDA device",
         in_place + "the tensor's address is not a multiple of its elements' size",
     ] + out.splitlines()[10:14] + [
@@ -264,14 +264,14 @@ for stream in -2, "7", 1 << 64:
         "its `__cuda_array_interface__` gives (1,) as 'strides'",
         "its `__cuda_array_interface__` gives None as 'typestr'",
         "its `__cuda_array_interface__` gives None as 'data'",
-        "-1 is no stream of CUDA",
-        "'7' is no stream of CUDA",
+        "-1 is not a CUDA stream",
+        "'7' is not a CUDA stream",
         "its axis 0 has 2147483648 indices, but indices are 32-bit integers",
     ]
     in_place = "Invalid value for argument a - the tensor cannot be used in place: "
     wanted = [f"ValueError: {given}{text}" for text in texts for given in (in_place, "")][:-1]
     streams = ["-2", "'7'", str(1 << 64)]
-    wanted += [f"ValueError: {stream} is no stream of CUDA" for stream in streams]
+    wanted += [f"ValueError: {stream} is not a CUDA stream" for stream in streams]
     assert out.splitlines() == wanted or pytest.fail(out)
 
 

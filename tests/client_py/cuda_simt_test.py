@@ -436,7 +436,7 @@ print(out[0], out[31])
 """)
     sparse = "in a loop over pointer cells: not all threads of a block have an active cell; they "
     sparse += "do in a loop over a dense SNode below"
-    alone = "ti.simt.warp.ballot outside of a parallel loop: one thread alone is no warp"
+    alone = "ti.simt.warp.ballot outside of a parallel loop: one thread alone is not a warp"
     call = "in a function that is called here"
     # Each message follows its line, with the name of the function or kernel and a caret.
     wanted = [

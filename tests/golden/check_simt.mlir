@@ -67,7 +67,7 @@ kiln.kernel @alone storages [] results [] {
   kiln.return
 }
 
-// CHECK: loc("-":5:14): error: ti.simt.warp.ballot outside of a parallel loop: one thread alone is no warp
+// CHECK: loc("-":5:14): error: ti.simt.warp.ballot outside of a parallel loop: one thread alone is not a warp
 
 // -----
 kiln.kernel @one_thread storages [] results [] {
@@ -82,7 +82,7 @@ kiln.kernel @one_thread storages [] results [] {
   kiln.return
 }
 
-// CHECK: loc("-":7:14): error: ti.simt.warp.ballot outside of a parallel loop: one thread alone is no warp
+// CHECK: loc("-":7:14): error: ti.simt.warp.ballot outside of a parallel loop: one thread alone is not a warp
 
 // -----
 // More shared memory than a block has, of the loop and a function together.

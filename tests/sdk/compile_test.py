@@ -224,7 +224,7 @@ def test_bad_input_of_c_is_an_error(kiln, prefix, tmp_path):
         "null: kiln_program_new: name is NULL",
         "an argument: parameter 0 is not set",
         "another field: the field for parameter 0 has elements of another type",
-        "no array: parameter 5 is no array",
+        "no array: parameter 5 is not an array",
         "beyond: 3 elements from number 2 of a field of 4",
         "nowhere: kiln_dense_read: to is NULL",
         "nothing: no error",

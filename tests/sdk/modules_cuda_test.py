@@ -30,7 +30,7 @@ set -1 -1 100
 written 5 5
 smoke 0 4
 place 1.5 2.5
-field 'smoke': it is no strided array in memory: it has sparse levels; copy its elements instead
+field 'smoke': it is not a strided array in memory: it has sparse levels; copy its elements instead
 an element of field 'height' has 4 bytes, not 1
 field 'small': its numbers are quantised; kiln_field_read and kiln_field_write copy them
 field 'height': index 32 along axis 1, which has 0 to 31

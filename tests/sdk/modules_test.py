@@ -142,7 +142,7 @@ field 'mesh.verts.x': its elements are in another order than their numbers; kiln
 kiln_field_write copy them
 field 'mesh.verts.x': its elements are in another order than their numbers; only kernels read and \
 write them
-field 'mesh.verts.x': it is no strided array in memory: its elements are in another order than \
+field 'mesh.verts.x': it is not a strided array in memory: its elements are in another order than \
 their numbers; copy its elements instead
 """
 

@@ -14,7 +14,7 @@ ROWS = {
         "Non contiguous tensors are not supported, please call tensor.contiguous() before passing "
         "it into taichi kernel.",
     ),
-    "cuda_array_of_other_type": (ValueError, "its type {typestr!r} is no type of the language"),
+    "cuda_array_of_other_type": (ValueError, "its type {typestr!r} is not a type of the language"),
     "cuda_array_with_mask": (ValueError, "it has a mask"),
     "cuda_array_of_other_strides": (
         ValueError,
@@ -24,7 +24,7 @@ ROWS = {
         ValueError,
         "its `__cuda_array_interface__` gives {value!r} as '{entry}'",
     ),
-    "stream_of_no_handle": (ValueError, "{stream!r} is no stream of CUDA"),
+    "stream_of_no_handle": (ValueError, "{stream!r} is not a CUDA stream"),
     "ambiguous_stream": (ValueError, "stream 0 is ambiguous; the default stream of CUDA is 1"),
     "elements_only_in_place": (
         BufferError,
@@ -220,7 +220,7 @@ ROWS = {
         "Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
         "kernel using `ti.types.ndarray(...)` instead",
     ),
-    "no_struct": (TypeError, "it is no struct"),
+    "no_struct": (TypeError, "it is not a struct"),
     "non_contiguous_numpy_arrays_are_not": (
         ValueError,
         "Non contiguous numpy arrays are not supported, please call "

@@ -31,6 +31,6 @@ ROWS = {
         str,
         "Out of bound access to a {shape} matrix{what} with index {index}",
     ),
-    "shift_out_of_range": (str, "Shift by {right}, which is no number of bits of {left}'s type"),
+    "shift_out_of_range": (str, "Shift by {right}, which is out of range for {left}'s type"),
     "subtraction_overflows": (str, "Subtraction overflow: {left} - {right}"),
 }

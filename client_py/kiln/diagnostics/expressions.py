@@ -139,7 +139,7 @@ ROWS = {
         "kernels. Note that some methods provided by the Taichi standard library may "
         "invoke kernels, and please move their invocations to Python-scope.",
     ),
-    "no_function_definition": (TaichiSyntaxError, "'{name}' is no function that `def` defines"),
+    "no_function_definition": (TaichiSyntaxError, "'{name}' is not a function that `def` defines"),
     "name_bound_in_a_block": (
         str,
         " The `{statement}` of line {line} assigns it, but only within its own block. Assign it "

@@ -31,13 +31,13 @@ ROWS = {
     ),
     "mesh_element_is_no_value": (
         TaichiTypeError,
-        "elements of a mesh are no values: compare or test their `id` or attributes",
+        "elements of a mesh are not values: compare or test their `id` or attributes",
     ),
     "mesh_elements_of_other_order": (
         ValueError,
         "elements of a mesh have the order 0 (verts) to 3 (cells), got {order!r}",
     ),
-    "mesh_file_is_no_json": (ValueError, "{file} is no file of metadata of a mesh: {reason}"),
+    "mesh_file_is_no_json": (ValueError, "{file} is not a file of mesh metadata: {reason}"),
     "mesh_for_cannot_be_nested": (
         TaichiSyntaxError,
         "Mesh for cannot be nested: a loop over all elements of a mesh must be at the outermost "

@@ -5,7 +5,7 @@ from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
 ROWS = {
     "conversion_not_supported": (TaichiTypeError, "conversion '{conversion}' is not supported."),
     "format_does_not_match": (TaichiTypeError, "'{spec}' doesn't match '{type}'."),
-    "format_of_no_number": (TaichiTypeError, "'{spec}' is no format of a number"),
+    "format_of_no_number": (TaichiTypeError, "'{spec}' is not a format for numbers"),
     "print_option_is_no_text": (
         TaichiTypeError,
         "'{name}' of print is a text known while the kernel is compiled, not {kind}",

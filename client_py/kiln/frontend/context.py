@@ -12,7 +12,7 @@ from .expr import MAX_UNROLLED, Convertible, Expr, Ref
 from .struct_value import make
 
 _I32 = ti_types.i32.scalar
-_LOAD_ERROR = "{} is no value that a kernel can compute with"
+_LOAD_ERROR = "{} is not a value that a kernel can compute with"
 
 
 class TypeInfo:

@@ -282,7 +282,7 @@ TEST(LinkModule, NamesWhatIsWrongWithARequest) {
 
   request = Request();
   request.set_symbol("x; local: y");
-  EXPECT_EQ(Error(request), "'x; local: y' is no name for a module's tables");
+  EXPECT_EQ(Error(request), "'x; local: y' is not a name for a module's tables");
 
   request = Request();
   request.set_symbol("kb_task_0");

@@ -116,7 +116,7 @@ class TaskChecker {
     }
     if (auto simt = llvm::dyn_cast<ir::SimtOp>(op)) {
       if (!is_alone_ || !simt.getSpelling().starts_with("warp.")) return "";
-      return NameOf(op) + " outside of a parallel loop: one thread alone is no warp";
+      return NameOf(op) + " outside of a parallel loop: one thread alone is not a warp";
     }
     shared_bytes_ += BytesOf(llvm::cast<ir::SharedArrayOp>(op));
     if (shared_bytes_ <= kMostSharedBytes) return "";

@@ -116,7 +116,7 @@ absl::Status CheckRequest(const proto::LinkRequest& request) {
   }
   if (!IsIdentifier(request.symbol())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", request.symbol(), "' is no name for a module's tables"));
+        absl::StrCat("'", request.symbol(), "' is not a name for a module's tables"));
   }
   if (request.tables().empty()) return absl::InvalidArgumentError("a module without tables");
   ASSIGN_OR_RETURN(const Definitions definitions, CheckObjects(request));
