@@ -132,7 +132,7 @@ def _set_native_options():
 
 
 def _check_memory():
-    # Bytes have 63 bits. NaN is no number of them either.
+    # Bytes have 63 bits. NaN is not a number of them either.
     for name in ("ad_tape_GB", "snode_memory_GB", "device_memory_GB"):
         value = getattr(cfg, name)
         if not 0 <= value < 2**33:
@@ -255,7 +255,7 @@ _TYPES = {
 
 def _check_type(name, value):
     """Raises TypeError unless a value given for an option is of its type, in a wide sense. As in
-    the reference, a text is no bool: "False" would be true."""
+    the reference, a text is not a bool: "False" would be true."""
     method, expected = _TYPES.get(type(OPTIONS[name]), ("", ""))
     if method and not hasattr(value, method) and not (method == "__bool__" and value is None):
         raise say.option_of_other_type(name=name, value=value, expected=expected)

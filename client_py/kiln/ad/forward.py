@@ -150,7 +150,7 @@ class _Dualised:
         return kernel._dual(*args, **kwargs)
 
     def append(self, call):
-        """Called for functions that are no kernels, which have run."""
+        """Called for functions that are not kernels, which have run."""
         func, args = call
         if hasattr(func, "dual"):
             func.dual(*args)

@@ -106,7 +106,7 @@ class _Dualised:
         return result
 
     def append(self, call):
-        """Called for functions that are no kernels."""
+        """Called for functions that are not kernels."""
         raise say.second_derivative_of_a_function(name=call[0].__name__)
 
 

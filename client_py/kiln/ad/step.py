@@ -65,7 +65,7 @@ class Observer:
         self._write(value)
 
     def append(self, call):
-        """A function has run that is no kernel."""
+        """A function that is not a kernel has run."""
         function, args = call
         if function is COPY_FROM:
             self._read(args[1])
@@ -167,7 +167,7 @@ class _Inside:
         return _unwatched(kernel, args, kwargs)
 
     def append(self, call):
-        """A function has run that is no kernel."""
+        """A function that is not a kernel has run."""
 
 
 class _Elements:

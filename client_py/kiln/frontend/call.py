@@ -171,7 +171,7 @@ def is_static_call(t, node):
     root = node.func
     while root.__class__ is _ast.Attribute:
         root = root.value
-    # A variable of the kernel may be named like a module; then it is no ti.static.
+    # A variable of the kernel may be named like a module; then it is not ti.static.
     if root.__class__ is not _ast.Name or root.id in t.names:
         return False
     return static_value(t.source, node.func, t.ctx) is static

@@ -86,7 +86,7 @@ def _decoded(stored, most: _types.template()):
 def _encoded(value, dtype: _types.template(), most: _types.template()):
     number = ops.cast(value, f32)
     if static(most > 0):
-        # What is no number becomes 0.
+        # What is not a number becomes 0.
         number = ops.select(number > 0, ops.min(number, 1), 0)
         number = ops.round(number * f32(float(most)))
     return ops.cast(number, dtype)
