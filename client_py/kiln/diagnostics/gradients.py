@@ -255,7 +255,8 @@ ROWS = {
     ),
     "torch_output_is_no_array": (
         ValueError,
-        "`out` names '{name}', which is not an array among the parameters of kernel '{kernel}'.{hint}",
+        "`out` names '{name}', which is not an array among the parameters of kernel '{kernel}'."
+        "{hint}",
     ),
     "torch_output_like_no_input": (
         ValueError,
