@@ -130,16 +130,6 @@ def _place(instance, node, innermost=False):
     positions = positions_of(instance, node)
     if not positions:
         return ""
-    from .frontend.report import _source_line, _underlined
+    from .frontend.report import lines_of
 
-    if innermost:
-        positions = positions[:1]
-    # The outermost call comes first, as in compilation errors.
-    text = ""
-    for file, line, column, end_line, end_column, function in reversed(positions):
-        text += f'File "{file}", line {line}, in {function}:\n'
-        shown = _source_line(file, line)
-        if shown:
-            end = end_column if end_line == line else len(shown.rstrip())
-            text += _underlined(shown, column, end)
-    return text.rstrip("\n")
+    return lines_of(positions[:1] if innermost else positions).rstrip("\n")

@@ -137,15 +137,20 @@ def raise_diagnostics(diagnostics, ctx):
 
 def _located(diagnostic):
     """The message of a diagnostic below the lines to which it refers."""
+    return lines_of(diagnostic.spans) + diagnostic.message
+
+
+def lines_of(positions):
+    """The text of positions as `printing.positions_of` gives them, with the lines underlined. The
+    outermost call comes first, as in errors of the front end."""
     text = ""
-    # The outermost call comes first, as in errors of the front end.
-    for file, line, column, end_line, end_column, function in reversed(diagnostic.spans):
+    for file, line, column, end_line, end_column, function in reversed(positions):
         text += f'File "{file}", line {line}, in {function}:\n'
         shown = _source_line(file, line)
         if shown:
             end = end_column if end_line == line else len(shown.rstrip())
             text += _underlined(shown, column, end)
-    return text + diagnostic.message
+    return text
 
 
 def _source_line(file, number):
