@@ -21,6 +21,7 @@
 #include "common/base/clock.h"
 #include "common/base/first_use.h"
 #include "common/base/status_macros.h"
+#include "common/wire/unix_address.h"
 #include "common/wire/version.h"
 
 namespace kiln {
@@ -37,16 +38,11 @@ thread_local InterruptCheck::Check interrupt_check = nullptr;
 
 // A connected descriptor. Non-blocking, since a stopped daemon's backlog can be full.
 absl::StatusOr<int> Connect(const std::string& path, absl::Time deadline) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", path));
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(path));
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   for (;;) {
-    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
     int error = errno;
     if (error == EINTR) continue;
     // Unix sockets do not queue connects; a full backlog has to be asked again.

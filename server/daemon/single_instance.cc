@@ -20,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/home/regular_file.h"
 #include "common/wire/framing.h"
+#include "common/wire/unix_address.h"
 #include "kiln/proto/service.pb.h"
 #include "server/front/front_channel.h"
 
@@ -31,17 +32,6 @@ constexpr int kBacklog = 512;
 constexpr absl::Duration kAskPatience = absl::Seconds(3);
 // Each start of a daemon waits this long at most when a killed one still listens.
 constexpr int kDropMs = 30;
-
-absl::StatusOr<sockaddr_un> AddressOf(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  // The kernel would truncate it, and two homes could share a socket.
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", path));
-  }
-  memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
 
 absl::StatusOr<int> OpenLock(const std::string& path) {
   // Never deleted: two processes could otherwise lock two files of one name.
@@ -90,7 +80,7 @@ std::string AsidePath(const std::string& path, pid_t pid) { return absl::StrCat(
 
 absl::StatusOr<int> ListenAside(const std::string& path) {
   const std::string aside = AsidePath(path, getpid());
-  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(aside));
+  ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(aside));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   // A leftover of a process that had our number.
@@ -181,7 +171,7 @@ absl::Status Lock(const Home& home, const sockaddr_un& address, absl::Time deadl
 absl::Status Become(const Home& home, absl::Time deadline, bool take_over,
                     SingleInstance* instance) {
   const std::string& path = instance->socket_path;
-  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
+  ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(path));
   ASSIGN_OR_RETURN(instance->lock_fd, OpenLock(home.LockPath()));
   // The predecessor sends its sockets there before it releases the lock.
   if (take_over && !instance->managed) {
@@ -224,7 +214,8 @@ absl::StatusOr<SingleInstance> BecomeInstance(const Home& home, absl::Time deadl
 }
 
 void GiveSockets(const SingleInstance& instance, pid_t successor, const std::vector<int>& fds) {
-  const absl::StatusOr<sockaddr_un> address = AddressOf(AsidePath(instance.socket_path, successor));
+  const absl::StatusOr<sockaddr_un> address =
+      UnixAddress(AsidePath(instance.socket_path, successor));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return;
   // A daemon that does not listen there ignores this, and binds its own.

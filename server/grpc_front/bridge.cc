@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/wire/unix_address.h"
 #include "common/wire/version.h"
 #include "kiln/proto/service.pb.h"
 
@@ -37,12 +38,7 @@ constexpr size_t kMaxIdle = 256;
 constexpr size_t kMaxIdleOfCaller = 64;
 
 absl::StatusOr<int> Connect(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", path));
-  }
-  memcpy(address.sun_path, path.data(), path.size());
+  ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(path));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   // Gives up on a daemon that stops in the middle of a message.
@@ -50,7 +46,7 @@ absl::StatusOr<int> Connect(const std::string& path) {
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const timeval soon = absl::ToTimeval(kSoon);
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     absl::Status status = absl::UnavailableError(absl::StrCat("no kilnd: ", strerror(errno)));
     close(fd);
     return status;

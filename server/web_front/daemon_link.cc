@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/wire/unix_address.h"
 #include "common/wire/version.h"
 #include "kiln/proto/service.pb.h"
 
@@ -28,16 +29,11 @@ absl::Status Exchange(int fd, FrameType type, const google::protobuf::MessageLit
 absl::Status DaemonLink::Call(FrameType type, const google::protobuf::MessageLite& request,
                               google::protobuf::MessageLite* reply, absl::Duration patience) const {
   const absl::Time deadline = SteadyNow() + patience;
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (socket_path_.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("socket path too long: ", socket_path_));
-  }
-  memcpy(address.sun_path, socket_path_.data(), socket_path_.size());
+  ASSIGN_OR_RETURN(const sockaddr_un address, UnixAddress(socket_path_));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   const auto cleanup = absl::MakeCleanup([fd] { close(fd); });
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return absl::UnavailableError(absl::StrCat(socket_path_, ": ", strerror(errno)));
   }
   proto::Hello hello;
