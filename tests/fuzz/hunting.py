@@ -90,16 +90,20 @@ class Machine:
         subprocess.run(command, env=environment, capture_output=True)
 
 
-def add_arguments(parser, kept):
-    """The options of every hunt; kept: the folder of failures."""
+def add_arguments(parser, kept=None):
+    """The options of every hunt; kept: the folder of failures. Without one, the hunt keeps no
+    programs, and Taichi does not run them."""
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0, help="the first; each program has its own")
     parser.add_argument("--batches", type=int, help="so many, however long they take")
-    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
     parser.add_argument("--cuda", action="store_true", help="Kiln on CUDA's emulator")
     parser.add_argument("--home", help="of Kiln; by default one that ends with the hunt")
-    parser.add_argument("--keep", action="store_true", help=f"reduce failures into {kept.name}")
     parser.add_argument("--show", type=int, metavar="SEED")
+    if kept is None:
+        parser.set_defaults(taichi_python=None, keep=False, again=None)
+        return
+    parser.add_argument("--taichi-python", help="a Python with Taichi, to be compared as well")
+    parser.add_argument("--keep", action="store_true", help=f"reduce failures into {kept.name}")
     parser.add_argument("--loose", action="store_true", help="only what Taichi defines as well")
     parser.add_argument("--again", nargs="+", type=pathlib.Path, metavar="FILE")
 
