@@ -64,6 +64,22 @@ import sanitizer  # noqa: E402
 
 
 def main():
+    options = parse()
+    end = time.monotonic() + options.minutes * 60
+    options.out.mkdir(parents=True, exist_ok=True)
+    machines = set_environment()
+    results = {"machine": machine(), "commit": (ROOT / "commit").read_text().strip()}
+    print(json.dumps(results, indent=1), flush=True)
+    for part in PARTS:
+        if part in options.only:
+            results[part] = RUN[part](options, machines, end)
+            write(options.out, results)
+    faults = count_faults(results)
+    print(f"{faults} faults")
+    return 1 if faults else 0
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count(), 16))
@@ -75,59 +91,68 @@ def main():
     parser.add_argument("--taichi", type=pathlib.Path)
     options = parser.parse_args()
     packed = (ROOT / "parts").read_text().split()
-    only = options.only or packed
-    if not set(only) <= set(packed):
+    options.only = options.only or packed
+    if not set(options.only) <= set(packed):
         parser.error(f"the bundle has {', '.join(packed)}")
-    end = time.monotonic() + options.minutes * 60
-    options.out.mkdir(parents=True, exist_ok=True)
-    environment = {
-        "KILN_CUDA_DRIVER": os.environ.get("KILN_CUDA_DRIVER", "libcuda.so.1"),
-        "KILN_HOME": str(ROOT / "home"),
-        "KILN_SERVER": "off",
-        "KILN_CACHE": "read-only",
-        "KILN_TEST_INSIDE": "1",
-        "TI_ARCH": "cuda",
-    }
-    os.environ.update(environment)
+    sections = options.sections or (ROOT / "sections").read_text().split()
+    options.sections = [section for section in sections if section not in NEED_A_COMPILER]
+    return options
+
+
+def set_environment():
+    """Sets the variables of programs under the bundle's Python; returns those of programs under the
+    machine's."""
+    os.environ.update(
+        KILN_CUDA_DRIVER=os.environ.get("KILN_CUDA_DRIVER", "libcuda.so.1"),
+        KILN_HOME=str(ROOT / "home"),
+        KILN_SERVER="off",
+        KILN_CACHE="read-only",
+        KILN_TEST_INSIDE="1",
+        TI_ARCH="cuda",
+    )
     machines = machine_environment()
     os.environ["KILN_BIN"] = str(ROOT / "bin")
     os.environ["PYTHONPATH"] = f"{ROOT / 'client_py'}:{ROOT / 'python' / 'numpy'}"
-    results = {"machine": machine(), "commit": (ROOT / "commit").read_text().strip()}
-    print(json.dumps(results, indent=1), flush=True)
-    if "benchmarks" in only:
-        results["benchmarks"] = benchmarks(end, options.small)
-        if options.taichi:
-            environment = {**machines, "PYTHONPATH": str(options.taichi.resolve())}
-            command = ["python3", str(ROOT / "tools" / "gpu" / "benchmarks.py"), "--taichi"]
-            command += ["--small"] if options.small else []
-            results["benchmarks"]["taichi"] = rows(command, end, environment)
-        write(options.out, results)
-    sections = options.sections or (ROOT / "sections").read_text().split()
-    sections = [section for section in sections if section not in NEED_A_COMPILER]
-    if "conformance" in only:
-        results["conformance"] = conformance(sections, options.jobs, end)
-        results["conformance"]["exported modules"] = exported_modules(end)
-        write(options.out, results)
-    if "fuzz" in only:
-        results["fuzz"] = fuzz(options.jobs, end)
-        write(options.out, results)
-    if "interop" in only:
-        results["interop"] = interop(machines, options.long, end)
-        write(options.out, results)
-    if "libraries" in only:
-        results["libraries"] = libraries(machines, end, options.small)
-        write(options.out, results)
-    if "sanitizer" in only:
-        chosen = [section for section in sanitizer.SECTIONS if section in sections]
-        results["sanitizer"] = sanitizer.run_all(machines, chosen, options.jobs, end)
-        write(options.out, results)
+    return machines
+
+
+def run_benchmarks(options, machines, end):
+    found = benchmarks(end, options.small)
+    if options.taichi:
+        environment = {**machines, "PYTHONPATH": str(options.taichi.resolve())}
+        command = ["python3", str(ROOT / "tools" / "gpu" / "benchmarks.py"), "--taichi"]
+        command += ["--small"] if options.small else []
+        found["taichi"] = rows(command, end, environment)
+    return found
+
+
+def run_conformance(options, _machines, end):
+    found = conformance(options.sections, options.jobs, end)
+    return {**found, "exported modules": exported_modules(end)}
+
+
+def run_sanitizer(options, machines, end):
+    chosen = [section for section in sanitizer.SECTIONS if section in options.sections]
+    return sanitizer.run_all(machines, chosen, options.jobs, end)
+
+
+# The function of each part: of the options, the environment of the machine's Python, and the end.
+RUN = {
+    "benchmarks": run_benchmarks,
+    "conformance": run_conformance,
+    "fuzz": lambda options, machines, end: fuzz(options.jobs, end),
+    "interop": lambda options, machines, end: interop(machines, options.long, end),
+    "libraries": lambda options, machines, end: libraries(machines, end, options.small),
+    "sanitizer": run_sanitizer,
+}
+
+
+def count_faults(results):
     faults = sum(len(one["faults"]) for one in results.get("conformance", {}).values())
     faults += sum(one["status"] != 0 for one in results.get("fuzz", []))
     found = results.get("interop", {})
     faults += sum(row["passed"] is False for row in found.get("rows", [])) + ("error" in found)
-    faults += sum(one["errors"] for one in results.get("sanitizer", []))
-    print(f"{faults} faults")
-    return 1 if faults else 0
+    return faults + sum(one["errors"] for one in results.get("sanitizer", []))
 
 
 def write(folder, results):
