@@ -429,6 +429,28 @@ except ti.TaichiCompilationError as error:
     print(str(error).splitlines()[-1])
 """
 
+# Python writes the rest of a file that is left open when it frees the program's globals.
+FILE_LEFT_OPEN = """
+import sys
+import kiln as ti
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.i32, 4)
+
+@ti.func
+def twice(a):
+    return a + a
+
+@ti.kernel
+def fill(a: ti.i32):
+    for i in x:
+        x[i] = twice(a)
+
+fill(3)
+results = open(sys.argv[1], "w")
+results.write(str(x))
+"""
+
 # Each kernel prints its name; the test interrupts it after that.
 INTERRUPTED_KERNELS = """
 for name in sys.argv[1:]:
@@ -713,6 +735,15 @@ def test_exceptions_of_signal_handlers(program, server, kind):
     text = RAISING_HANDLERS.replace("RAISED", kind)
     done = run(program(text), str(time.time_ns()), server=server)
     assert done == "{6} {'Alarm'}\n"
+
+
+def test_files_that_programs_leave_open_are_written(program, tmp_path):
+    """The second process has a warm record."""
+    path = program(FILE_LEFT_OPEN)
+    for number in range(2):
+        results = tmp_path / f"results{number}"
+        run(path, str(results))
+        assert results.read_text() == "[6 6 6 6]"
 
 
 def test_exceptions_of_signal_handlers_in_the_front_end(program):

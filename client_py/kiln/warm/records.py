@@ -177,12 +177,17 @@ def _trees(bound):
     return _native.digest_of_trees(storages)
 
 
+def _lines_of(source):
+    return source.file, source.code_lines
+
+
 def _relocation(files, objects):
     """Returns a function that translates a record's positions to those of the present files. In a
     record, files are numbers, and line numbers count lines of code."""
-    # The instance keeps this function, which must not refer to the program's objects: an instance
-    # of a method is freed together with its object.
-    sources = [file if file.__class__ is str else objects[file] for file in files]
+    # The instance keeps this function, which must not refer to the program's objects or functions:
+    # an instance of a method is freed together with its object, and the globals of a function that
+    # an instance keeps would never be freed, with files that the program left open.
+    sources = [file if file.__class__ is str else _lines_of(objects[file]) for file in files]
 
     def relocate(positions):
         found = []
@@ -191,8 +196,8 @@ def _relocation(files, objects):
             if source.__class__ is str:  # a file of Kiln, which cannot have changed
                 found.append((source, line, column, end_line, end_column, function))
                 continue
-            lines = source.code_lines
-            found.append((source.file, lines[line], column, lines[end_line], end_column, function))
+            path, lines = source
+            found.append((path, lines[line], column, lines[end_line], end_column, function))
         return found
 
     return relocate
