@@ -121,7 +121,7 @@ def _affine(x, a, b):
 
 
 def _copy(y, x):
-    y[...] = kept(wide(x), y)
+    y[...] = kept(x, y)
 
 
 def _add(y, x):
