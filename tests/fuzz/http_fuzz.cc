@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
+#include "common/base/deterministic.h"
 #include "server/remote/grpc_endpoint.h"
 #include "server/remote/http/tier.h"
 #include "server/remote/reapi/blob.h"
@@ -98,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (sound) {
     // Correct bytes must be accepted.
     const auto result = kiln::EntryResult(kiln::BlobDigest(rest));
-    given = {kiln::Ok(kiln::CanonicalBytes(result)), kiln::Ok(rest)};
+    given = {kiln::Ok(kiln::DeterministicBytes(result)), kiln::Ok(rest)};
   }
   {
     absl::MutexLock lock(&kiln::mutex);
