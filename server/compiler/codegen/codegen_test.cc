@@ -680,6 +680,47 @@ TEST_P(CodegenTest, MathFunctions) {
   }
 }
 
+// The processor's estimates of reciprocal roots are no numbers to refine at 0 and infinity.
+TEST_P(CodegenTest, DivisionsByRoots) {
+  const std::string fast = " fastmath<reassoc, arcp, contract, afn> : f32\n";
+  const auto store = [](int field, const char* value) {
+    return absl::StrCat("%q", field, " = kiln.global ", field,
+                        " component 0 [%i0] : !kiln.addr<f32>\nkiln.store ", value, ", %q", field,
+                        " : !kiln.addr<f32>\n");
+  };
+  const std::string body = absl::StrCat(
+      "%q0 = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>\n"
+      "%z = kiln.load %q0 : !kiln.addr<f32>\n%one = arith.constant 1.0 : f32\n"
+      "%root = math.sqrt %z",
+      fast, "%a = arith.divf %one, %root", fast, "%cube = arith.mulf %z, %root", fast,
+      "%b = arith.divf %one, %cube", fast, "%both = arith.mulf %root, %root", fast,
+      "%c = arith.divf %one, %both", fast, store(1, "%a"), store(2, "%b"), store(3, "%c"),
+      "kiln.continue");
+  auto kernel =
+      Compile(Kernel({Dense(0, 1, {0, 0, 4}, "f32"), Dense(2, 1, {0, 0, 4}, "f32", "", 1),
+                      Dense(4, 1, {0, 0, 4}, "f32", "", 2), Dense(6, 1, {0, 0, 4}, "f32", "", 3)},
+                     Range({{0, 99}}, body)));
+  ASSERT_NE(kernel, nullptr);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float values[] = {0, kInfinity, 4, 2e13f, 0.37f, 3e38f, 2e-38f, 1e-13f, 1};
+  std::vector<float> z(99), a(99), b(99), c(99);
+  for (int i = 0; i < 99; ++i) z[i] = values[i % 9];
+  kernel->Run({Slot(z.data()), 99, Slot(a.data()), 99, Slot(b.data()), 99, Slot(c.data()), 99});
+  for (int i = 0; i < 99; ++i) {
+    const double root = std::sqrt(static_cast<double>(z[i]));
+    const auto expect = [&](float found, double wanted) {
+      if (wanted > 3.4e38) {
+        EXPECT_EQ(found, kInfinity) << z[i];
+      } else {
+        EXPECT_NEAR(found, wanted, 1e-6 * wanted + 1e-37) << z[i];
+      }
+    };
+    expect(a[i], 1 / root);
+    expect(b[i], 1 / (z[i] * root));
+    if (z[i] > 0 && z[i] < 1e38f && z[i] > 1e-37f) expect(c[i], 1.0 / z[i]);
+  }
+}
+
 TEST(CodeGeneratorTest, RefusesUnsupportedTargets) {
   CodeGenerator generator;
   proto::Target cuda;

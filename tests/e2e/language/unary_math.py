@@ -95,6 +95,35 @@ def functions_outside_their_domain(show):
 
 
 @case()
+def divisions_by_roots(show):
+    """At the ends of the range of f32, in the middle of a loop and in its last iterations."""
+    values = [0.0, float("inf"), 4.0, 1e20, 3e38, 2e-38, float("nan")] * 6
+    x = ti.field(ti.f32, len(values))
+    y = ti.Vector.field(6, ti.f32, len(values))
+    for i, value in enumerate(values):
+        x[i] = value
+
+    @ti.kernel
+    def divide():
+        for i in x:
+            y[i][0] = 1 / ti.sqrt(x[i])
+        for i in x:
+            y[i][1] = ti.rsqrt(x[i])
+        for i in x:
+            y[i][2] = ti.min(3 / ti.sqrt(x[i]), 10)
+        for i in x:
+            y[i][3] = 1 / (x[i] * ti.sqrt(x[i]))
+        for i in x:
+            y[i][4] = x[i] / ti.sqrt(x[i])
+        for i in x:
+            y[i][5] = 2 / (ti.sqrt(x[i]) * 3)
+
+    divide()
+    for i in (0, 1, 2, 3, 4, 5, 6, 37, 38, 39, 40, 41):
+        show(f"{x[i]:.3g}: " + " ".join(f"{value:.3g}" for value in y[i]))
+
+
+@case()
 def rounding(show):
     values = [0.5, 1.5, 2.5, -0.5, -1.5, 2.4999, -2.6, 7.0]
     for name in ("floor", "ceil", "round"):

@@ -25,6 +25,7 @@
 #include "server/compiler/codegen/cpu/device_bitcode.h"
 #include "server/compiler/codegen/cpu/narrow_shifts.h"
 #include "server/compiler/codegen/cpu/pipelines.h"
+#include "server/compiler/codegen/cpu/reciprocal_roots.h"
 #include "server/compiler/codegen/cpu/vector_math.h"
 #include "server/compiler/codegen/llvm_flags.h"
 
@@ -262,6 +263,8 @@ void Machine::Optimize(llvm::Module& module) {
           passes.addPass(NarrowShiftsPass(state_->level));
         } else if (name == BoundOperandsPass::kName) {
           passes.addPass(BoundOperandsPass());
+        } else if (name == ReciprocalRootsPass::kName) {
+          passes.addPass(ReciprocalRootsPass(state_->level));
         } else {
           return false;
         }

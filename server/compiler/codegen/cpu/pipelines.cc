@@ -57,7 +57,8 @@ std::string PipelineText(int level, bool has_functions, bool large) {
       if (const size_t at = text.find(pass); at != text.npos) text.erase(at, pass.size());
     }
   }
-  return std::string(has_functions ? kInline : "") + text;
+  // The last one: the others know nothing of the processor's instructions that it uses.
+  return std::string(has_functions ? kInline : "") + text + ",function(reciprocal-roots)";
 }
 
 }  // namespace kiln::cpu

@@ -1,5 +1,5 @@
 // What LLVM runs over a module, as text that PassBuilder reads. `opt -passes=` reads it as well,
-// except for Kiln's passes `narrow-shifts` and `bound-operands`.
+// except for Kiln's passes `narrow-shifts`, `bound-operands` and `reciprocal-roots`.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 
