@@ -27,7 +27,7 @@ class Rewriter {
  private:
   // 1 / `root`, made once, after the root.
   Value* Reciprocal(llvm::CallInst* root);
-  // Its cube, likewise. It overflows only where z * sqrt(z) is denormal.
+  // 1 / (z * root), likewise. It overflows only where z * root is denormal.
   Value* Cube(llvm::CallInst* root);
   // The processor's estimate of 1 / sqrt(z), of 11 bits.
   Value* Estimate(llvm::IRBuilder<>& b, Value* z) const;
@@ -109,7 +109,8 @@ Value* Rewriter::Cube(llvm::CallInst* root) {
   if (made != nullptr) return made;
   auto* y = llvm::cast<llvm::Instruction>(Reciprocal(root));
   llvm::IRBuilder<> b(y->getNextNode());
-  made = b.CreateFMul(y, b.CreateFMul(y, y));
+  // -0 * sqrt(-0) is 0, whose reciprocal is positive.
+  made = b.CreateFMul(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, y), b.CreateFMul(y, y));
   return made;
 }
 
