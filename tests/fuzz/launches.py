@@ -6,9 +6,9 @@
 
 A program makes fields of several layouts, ndarrays and arrays of NumPy. It launches kernels on
 them, captures launches in graphs, copies, fills, reads and writes elements, drops objects and makes
-new ones, in threads and, on CUDA, in streams of its own. Each program runs twice, with other
-options, a share without a daemon; on CUDA's emulator with its checks of races and uninitialised
-memory. A program that fails is reduced and printed.
+new ones, in threads and, on CUDA, in streams of its own. Each program runs twice, the second time
+with other options. A share of the programs runs without a daemon. CUDA's emulator checks for races
+and uninitialised memory. A program that fails is reduced and printed.
 """
 
 import argparse

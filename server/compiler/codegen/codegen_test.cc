@@ -680,7 +680,7 @@ TEST_P(CodegenTest, MathFunctions) {
   }
 }
 
-// The processor's estimates of reciprocal roots are no numbers to refine at 0 and infinity.
+// Newton's step must not turn the processor's estimates at 0 and infinity into NaN.
 TEST_P(CodegenTest, DivisionsByRoots) {
   const std::string fast = " fastmath<reassoc, arcp, contract, afn> : f32\n";
   const auto store = [](int field, const char* value) {

@@ -36,12 +36,12 @@ class Rewriter {
   llvm::DenseMap<llvm::CallInst*, Value*> reciprocals_, cubes_;
 };
 
-// The call of a square root that `value` is; null: it is none.
+// `value` as the call of a square root. Null: it is something else.
 llvm::CallInst* RootOf(Value* value) {
   return match(value, m_Sqrt(m_Value())) ? llvm::cast<llvm::CallInst>(value) : nullptr;
 }
 
-// The root that `divisor` is, converts to f64, or multiplies by `*factor`; null: it does not.
+// The square root that `divisor` is, converts to f64, or multiplies by `*factor`. Null: none.
 llvm::CallInst* RootIn(Value* divisor, Value** factor) {
   Value *left = nullptr, *right = nullptr;
   if (match(divisor, m_FPExt(m_Value(left)))) return RootOf(left);
