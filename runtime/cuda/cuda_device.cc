@@ -126,9 +126,9 @@ Result<> CudaDevice::IsThere() {
   if (!found.ok()) return found.error();
   if (InUse() != nullptr) return {};  // in a forked child, too, whose calls of the driver fail
   const cuda::Driver& driver = **found;
-  int count = 0, version = 0;
+  int count = 0;
   if (Result<> counted = CountDevices(driver, &count); !counted.ok()) return counted;
-  driver.DriverGetVersion(&version);
+  const int version = driver.Version();
   const bool is_new = version >= cuda::kOldestDriver;
   std::string devices;
   for (int number = 0; number < count; ++number) {

@@ -397,10 +397,8 @@ Result<cuda::Module> LoadModule(CudaDevice* device, const CudaPayload& payload) 
     code = driver.ModuleLoadData(&module, ptx.c_str());
   }
   if (code == cuda::kUnsupportedPtxVersion) {
-    int version = 0;
-    driver.DriverGetVersion(&version);
     return Error{ErrorCode::kFailedPrecondition,
-                 "the CUDA driver, which has " + cuda::VersionText(version) +
+                 "the CUDA driver, which has " + cuda::VersionText(driver.Version()) +
                      ", is too old for the kernel's code: it needs " +
                      cuda::VersionText(cuda::kOldestDriver) + " (R520)"};
   }
@@ -431,8 +429,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCudaKernel(CudaDevice* device,
   }
   if (Result<> entered = device->Enter(); !entered.ok()) return entered.error();
   if (info.arguments.size() > KILN_CUDA_FEW_SLOTS) {
-    int version = 0;
-    device->driver().DriverGetVersion(&version);
+    const int version = device->driver().Version();
     if (version < cuda::kOldestDriverForManySlots) {
       return Error{ErrorCode::kFailedPrecondition,
                    "kernel `" + info.name + "` takes " + std::to_string(info.arguments.size()) +

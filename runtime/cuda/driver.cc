@@ -59,6 +59,12 @@ Error Driver::ErrorOf(Code code, const std::string& what) const {
   return {kind, what + ": " + name + (*text == '\0' ? "" : std::string(", ") + text)};
 }
 
+int Driver::Version() const {
+  int version = 0;
+  DriverGetVersion(&version);  // fails only for a null pointer
+  return version;
+}
+
 std::string VersionText(int version) {
   return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }

@@ -14,7 +14,7 @@ namespace kiln::cuda {
 // The driver's types, as its ABI has them.
 using Code = int;  // CUresult
 using DeviceNumber = int;
-// Of what kernels need, as DriverGetVersion counts; those with many arguments need the second one
+// Of what kernels need, as Driver::Version counts; those with many arguments need the second one
 // (KILN_CUDA_FEW_SLOTS).
 inline constexpr int kOldestDriver = 11080, kOldestDriverForManySlots = 12010;
 // "CUDA 11.8"
@@ -170,6 +170,8 @@ struct Driver {
 
   // "CUDA_ERROR_OUT_OF_MEMORY: out of memory", with `what` was done before it.
   Error ErrorOf(Code code, const std::string& what) const;
+  // The newest CUDA that the driver supports: 12010 is CUDA 12.1.
+  int Version() const;
 };
 
 // Has TheDriver open the library at `path` instead of the system's. False, having done nothing, if
