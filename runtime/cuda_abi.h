@@ -158,11 +158,14 @@ typedef struct KilnCudaNode {
   KilnCudaPool memory, directories;
 } KilnCudaNode;
 
+/* In a notice, beside a node's number: the memory was for a list of the node's cells. */
+#define KILN_CUDA_LIST ((uint64_t)1 << 32)
+
 /* In memory that host and device see: the first cell for which there was no memory, and the trees
  * that ask for more. */
 typedef struct KilnCudaNotice {
-  uint32_t failed, ready; /* as in KilnCudaReports */
-  uint64_t tree, node;
+  uint32_t failed, ready;           /* as in KilnCudaReports */
+  uint64_t tree, node;              /* the node's number, with KILN_CUDA_LIST or without */
   uint32_t asked;                   /* not 0 once a tree has asked, after its number below */
   uint32_t asks[KILN_CUDA_GROWING]; /* MiB that a tree needs; 0: it has not asked */
 } KilnCudaNotice;

@@ -373,7 +373,7 @@ void CudaTree::SetEnd() const {
 
 std::string CudaTree::Refusal(uint64_t node, const std::string& where) const {
   const uint32_t number = static_cast<uint32_t>(node);
-  const bool list = node >> 32 != 0;
+  const bool list = (node & KILN_CUDA_LIST) != 0;
   std::string name = "S" + std::to_string(number);
   if (number < names_.size() && !names_[number].empty()) name = "'" + names_[number] + "'";
   name += std::string(" (") + shape_[static_cast<int>(number)].kind->name + ")";

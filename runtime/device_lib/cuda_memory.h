@@ -70,6 +70,18 @@ inline void NoteMissing(KilnCudaTree* tree, uint64_t bytes) {
   }
 }
 
+// Tells the host for which SNode of the tree there was no memory; only the first notice counts.
+// `node`: its number, with KILN_CUDA_LIST if the memory was for a list of its cells.
+inline void Refuse(KilnCudaTree* tree, uint64_t node) {
+  KilnCudaNotice* const notice = tree->notice;
+  uint32_t none = 0;
+  if (!Exchange(&notice->failed, &none, 1u)) return;
+  notice->tree = tree->id;
+  notice->node = node;
+  __nvvm_membar_sys();
+  Store(&notice->ready, 1u);
+}
+
 inline uint64_t BlockBytes(uint64_t bytes) {
   return sizeof(KilnCudaBlock) + (bytes + 31) / 32 * 32;
 }

@@ -5,17 +5,6 @@
 
 namespace {
 
-// Without memory: tells the host which SNode it was for.
-void Refuse(KilnCudaNode* node) {
-  KilnCudaNotice* const notice = node->tree->notice;
-  uint32_t none = 0;
-  if (!Exchange(&notice->failed, &none, 1u)) return;
-  notice->tree = node->tree->id;
-  notice->node = node->number;
-  __nvvm_membar_sys();
-  Store(&notice->ready, 1u);
-}
-
 uint8_t* Take(KilnCudaTree* tree, KilnCudaPool* pool) {
   // Free pieces are only taken while kernels run: the head cannot come back between the load and
   // the exchange.
@@ -77,7 +66,7 @@ __attribute__((noinline)) uint8_t* kiln_cuda_activate(KilnNode* shared, uint8_t*
   if (IsInDump(node->parent, static_cast<const void*>(slot))) return shared->dump;
   uint8_t* cell = Fill(node->tree, &node->memory, slot);
   if (cell == nullptr) {
-    Refuse(node);
+    Refuse(node->tree, node->number);
     return shared->dump;
   }
   SetChanged(shared);
@@ -96,7 +85,7 @@ __attribute__((noinline)) uint8_t* kiln_cuda_activate_chunk(KilnNode* shared, ui
   }
   if (slot != nullptr) made = Fill(node->tree, &node->memory, slot);
   if (made == nullptr) {
-    Refuse(node);
+    Refuse(node->tree, node->number);
     return shared->dump;
   }
   SetChanged(shared);

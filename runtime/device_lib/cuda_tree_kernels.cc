@@ -310,16 +310,6 @@ bool Reserve(KilnCudaTree* tree, KilnCudaList* list, uint64_t count) {
   }
 }
 
-void RefuseList(KilnCudaNode* node) {
-  KilnCudaNotice* const notice = node->tree->notice;
-  uint32_t none = 0;
-  if (!Exchange(&notice->failed, &none, 1u)) return;
-  notice->tree = node->tree->id;
-  notice->node = node->number | uint64_t{1} << 32;
-  __nvvm_membar_sys();
-  Store(&notice->ready, 1u);
-}
-
 // One level, from the list of cells above. Each block counts and then writes neighbouring units, so
 // that elements are in the order of units, whatever the number of blocks. False without memory: the
 // list is empty.
@@ -352,7 +342,7 @@ bool MakeList(KilnCudaNode* node, bool slices, const KilnCudaList* parents) {
   KilnCudaList* const list = &node->lists[slices ? 1 : 0];
   if (Number() == 0) {
     const bool fits = Reserve(tree, list, total);
-    if (!fits) RefuseList(node);
+    if (!fits) Refuse(tree, node->number | KILN_CUDA_LIST);
     list->count = fits ? total : 0;
   }
   GridBarrier(tree);
