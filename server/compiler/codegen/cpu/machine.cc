@@ -27,6 +27,7 @@
 #include "server/compiler/codegen/cpu/pipelines.h"
 #include "server/compiler/codegen/cpu/reciprocal_roots.h"
 #include "server/compiler/codegen/cpu/vector_math.h"
+#include "server/compiler/codegen/llvm_analyses.h"
 #include "server/compiler/codegen/llvm_flags.h"
 
 namespace kiln::cpu {
@@ -245,18 +246,11 @@ static void MarkStreams(llvm::Module& module) {
 }
 
 void Machine::Optimize(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
+  codegen::LlvmAnalyses analyses;
   llvm::PassBuilder builder(state_->machine.get());
-  // Before registerFunctionAnalyses, which would register LLVM's default: the first one counts.
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(*state_->library); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  // Before LLVM's own: the first analysis of a kind counts.
+  analyses.functions.registerPass([&] { return llvm::TargetLibraryAnalysis(*state_->library); });
+  analyses.Register(builder);
   builder.registerPipelineParsingCallback(
       [&](llvm::StringRef name, llvm::FunctionPassManager& passes, auto) {
         if (name == NarrowShiftsPass::kName) {
@@ -282,7 +276,7 @@ void Machine::Optimize(llvm::Module& module) {
   }
   codegen::SetShortVectors(llvm::any_of(
       module, [](const llvm::Function& f) { return f.hasFnAttribute(codegen::kRaggedRows); }));
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
   if (state_->options.level > 1) MarkStreams(module);
 }
 

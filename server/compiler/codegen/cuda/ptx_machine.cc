@@ -18,6 +18,7 @@
 #include "server/compiler/codegen/cuda/cuda_bitcode.h"
 #include "server/compiler/codegen/cuda/libdevice.h"
 #include "server/compiler/codegen/cuda/neighbouring_writes.h"
+#include "server/compiler/codegen/llvm_analyses.h"
 #include "server/compiler/codegen/llvm_flags.h"
 
 namespace kiln::cuda {
@@ -177,10 +178,6 @@ absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std:
 }
 
 void PtxMachine::Optimize(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   // Threads are the vectors.
   tuning.LoopVectorization = false;
@@ -188,17 +185,14 @@ void PtxMachine::Optimize(llvm::Module& module) {
   tuning.LoopInterleaving = false;
   // With the machine, passes know that threads diverge, and leave barriers where they are.
   llvm::PassBuilder builder(state_->machine.get(), tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  codegen::LlvmAnalyses analyses;
+  analyses.Register(builder);
   const llvm::OptimizationLevel level = LevelOf(state_->options.level);
   llvm::ModulePassManager passes = level == llvm::OptimizationLevel::O0
                                        ? builder.buildO0DefaultPipeline(level)
                                        : builder.buildPerModuleDefaultPipeline(level);
   if (level != llvm::OptimizationLevel::O0) passes.addPass(NeighbouringWritesPass());
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
 }
 
 absl::StatusOr<std::string> PtxMachine::EmitPtx(llvm::Module& module) {
