@@ -1,8 +1,8 @@
 #include "server/compiler/autodiff/addition.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/linear.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 #include "server/compiler/passes/memory.h"
 
@@ -109,12 +109,9 @@ std::optional<double> NumCells(const Addition& addition) {
   for (const Axis& axis : addition.axes) {
     if (axis.index < 0) continue;
     const LoopIndex& index = addition.indices[axis.index];
-    llvm::APInt lower, upper;
-    if (!matchPattern(index.lower, mlir::m_ConstantInt(&lower)) ||
-        !matchPattern(index.upper, mlir::m_ConstantInt(&upper))) {
-      return {};
-    }
-    cells *= static_cast<double>(upper.getSExtValue() - lower.getSExtValue());
+    const auto bounds = ConstantBoundsOf(index.lower, index.upper);
+    if (!bounds) return {};
+    cells *= static_cast<double>(bounds->upper - bounds->lower);
   }
   return cells;
 }

@@ -24,10 +24,10 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/addition.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/flow.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 #include "server/compiler/passes/memory.h"
 
@@ -374,10 +374,8 @@ class Gathering {
   }
 
   static bool IsNeverEmpty(const LoopIndex& index) {
-    llvm::APInt lower, upper;
-    return matchPattern(index.lower, mlir::m_ConstantInt(&lower)) &&
-           matchPattern(index.upper, mlir::m_ConstantInt(&upper)) &&
-           lower.getSExtValue() < upper.getSExtValue();
+    const auto bounds = ConstantBoundsOf(index.lower, index.upper);
+    return bounds && bounds->lower < bounds->upper;
   }
 
   // The value and, if the addition is in a branch, whether the branch was ever taken.

@@ -1,7 +1,7 @@
 #include "server/compiler/autodiff/linear.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln {
 
@@ -15,18 +15,16 @@ bool IsIndex(mlir::Value value) { return value.getType().getIntOrFloatBitWidth()
 }  // namespace
 
 void Linear::Add(mlir::Value value, int64_t factor) {
-  llvm::APInt constant;
-  if (matchPattern(value, mlir::m_ConstantInt(&constant))) {
-    number += factor * constant.getSExtValue();
+  if (const auto constant = ConstantOf(value)) {
+    number += factor * *constant;
   } else if (auto add = value.getDefiningOp<arith::AddIOp>()) {
     Add(add.getLhs(), factor);
     Add(add.getRhs(), factor);
   } else if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
     Add(sub.getLhs(), factor);
     Add(sub.getRhs(), -factor);
-  } else if (auto mul = value.getDefiningOp<arith::MulIOp>();
-             mul && matchPattern(mul.getRhs(), mlir::m_ConstantInt(&constant))) {
-    Add(mul.getLhs(), factor * constant.getSExtValue());
+  } else if (auto mul = value.getDefiningOp<arith::MulIOp>(); mul && ConstantOf(mul.getRhs())) {
+    Add(mul.getLhs(), factor * *ConstantOf(mul.getRhs()));
   } else if (auto wide = value.getDefiningOp<arith::ExtSIOp>()) {
     // A program may widen a number several times.
     if (IsIndex(wide.getIn())) {

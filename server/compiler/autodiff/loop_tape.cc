@@ -2,8 +2,8 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/flow.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 
 namespace kiln {
@@ -184,11 +184,10 @@ void LoopTape::Finish() {
   DropUnused();
   if (items_.empty()) return;
   const int64_t bytes = Layout();
-  llvm::APInt count;
+  const std::optional<int64_t> count = ConstantOf(entered_);
   const bool has_locals = llvm::any_of(items_, [](const Item& item) { return !item.taken; });
-  if (is_counted_ && !has_locals && matchPattern(entered_, mlir::m_ConstantInt(&count)) &&
-      count.getSExtValue() > 0 && count.getSExtValue() <= kMostInLocals / bytes) {
-    RecordInLocals(count.getSExtValue());
+  if (is_counted_ && !has_locals && count && *count > 0 && *count <= kMostInLocals / bytes) {
+    RecordInLocals(*count);
   } else {
     RecordOnTape(bytes);
   }

@@ -1,11 +1,11 @@
 #include "server/compiler/autodiff/overwritten.h"
 
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/autodiff/accesses.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/extreme.h"
 #include "server/compiler/autodiff/flow.h"
 #include "server/compiler/autodiff/linear.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 #include "server/compiler/passes/memory.h"
 
@@ -49,12 +49,9 @@ Range RangeOfIndex(Value value) {
     upper = parallel.getUppers()[argument.getArgNumber()];
   }
   Range range;
-  llvm::APInt number;
-  if (lower && matchPattern(lower, mlir::m_ConstantInt(&number)))
-    range.first = number.getSExtValue();
-  if (upper && matchPattern(upper, mlir::m_ConstantInt(&number))) {
-    range.last = number.getSExtValue() - 1;
-  }
+  if (!lower) return range;
+  if (const auto first = ConstantOf(lower)) range.first = *first;
+  if (const auto end = ConstantOf(upper)) range.last = *end - 1;
   return range;
 }
 

@@ -2,7 +2,7 @@
 
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln {
 namespace {
@@ -13,15 +13,6 @@ namespace arith = mlir::arith;
 // the time that reading takes, the second keeps sums within i64.
 constexpr int kMaxDepth = 12;
 constexpr int64_t kMaxFactor = int64_t{1} << 31;
-
-bool Constant(mlir::Value value, int64_t* constant) {
-  llvm::APInt bits;
-  if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits))) return false;
-  // Wider constants do not occur in indices, and would not fit.
-  if (bits.getBitWidth() > 64) return false;
-  *constant = bits.getSExtValue();
-  return true;
-}
 
 bool IsNarrow(mlir::Value value) { return value.getType().getIntOrFloatBitWidth() < 32; }
 
@@ -155,39 +146,42 @@ Affine AffineReader::Read(mlir::Value value,
                           const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
                           int depth) const {
   Affine result;
-  if (Constant(value, &result.constant)) return result;
+  if (const auto constant = ConstantOf(value)) {
+    result.constant = *constant;
+    return result;
+  }
   // Loop indices and digits, with the bounds that are known of them.
   if (auto leaf = leaves_.find(value); leaf != leaves_.end()) return leaf->second;
   mlir::Operation* op = value.getDefiningOp();
   if (op != nullptr && depth < kMaxDepth) {
     const auto read = [&](int i) { return Read(op->getOperand(i), emitted, depth + 1); };
-    int64_t constant;
     // x - x / c * c, a remainder, is within bounds even if x has wrapped, which its terms would not
     // show.
     auto product = llvm::isa<arith::SubIOp>(op) ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
                                                 : arith::MulIOp();
     const bool is_remainder = product && leaves_.count(product.getLhs()) == 0;
     // A large number may be the sum of two that MLIR has joined, which wrapped: i + n + n.
-    const bool is_joined = llvm::isa<arith::AddIOp, arith::SubIOp>(op) &&
-                           Constant(op->getOperand(1), &constant) &&
-                           std::abs(constant) > kMaxFactor / 2;
-    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op) && !is_remainder && !is_joined) {
+    const bool is_sum = llvm::isa<arith::AddIOp, arith::SubIOp>(op);
+    // MLIR's canonical form has constants as the second operand.
+    std::optional<int64_t> constant;
+    if (op->getNumOperands() > 1) constant = ConstantOf(op->getOperand(1));
+    const bool is_joined = is_sum && constant && std::abs(*constant) > kMaxFactor / 2;
+    if (is_sum && !is_remainder && !is_joined) {
       result = read(0);
       result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
       return result;
     }
-    // Constants are the second operand: MLIR's canonical form.
-    if (llvm::isa<arith::MulIOp>(op) && Constant(op->getOperand(1), &constant)) {
+    if (llvm::isa<arith::MulIOp>(op) && constant) {
       const Affine factor = read(0);
-      if (Scalable(factor, constant)) {
-        result.Add(factor, constant);
+      if (Scalable(factor, *constant)) {
+        result.Add(factor, *constant);
         return result;
       }
     }
-    if (llvm::isa<arith::ShLIOp>(op) && Constant(op->getOperand(1), &constant) && constant < 31) {
+    if (llvm::isa<arith::ShLIOp>(op) && constant && *constant < 31) {
       const Affine factor = read(0);
-      if (Scalable(factor, int64_t{1} << constant)) {
-        result.Add(factor, int64_t{1} << constant);
+      if (Scalable(factor, int64_t{1} << *constant)) {
+        result.Add(factor, int64_t{1} << *constant);
         return result;
       }
     }

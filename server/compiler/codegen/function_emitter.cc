@@ -2,10 +2,10 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/struct_plan.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/long_loops.h"
 
 namespace kiln {
@@ -211,10 +211,11 @@ static uint32_t Together(ir::ForOp op, int64_t* unrolled) {
   constexpr uint32_t kFewest = 4, kMost = 16;
   constexpr int64_t kMostOps = 48;
   constexpr uint64_t kShortest = 64;
-  llvm::APInt lower, upper;
-  const bool is_known = mlir::matchPattern(op.getLower(), mlir::m_ConstantInt(&lower)) &&
-                        mlir::matchPattern(op.getUpper(), mlir::m_ConstantInt(&upper));
-  if (is_known && (upper.sle(lower) || (upper - lower).ult(kShortest))) return 0;
+  const auto bounds = ConstantBoundsOf(op.getLower(), op.getUpper());
+  if (bounds && (bounds->upper <= bounds->lower ||
+                 static_cast<uint64_t>(bounds->upper) - bounds->lower < kShortest)) {
+    return 0;
+  }
   if (CountOps(op.getBody()) > kMostOps) return 0;
   int64_t instructions = 0, loads = 0;
   for (mlir::Operation& inner : op.getBody().front().without_terminator()) {

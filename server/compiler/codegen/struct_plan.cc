@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/abi.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 
 namespace kiln {
@@ -73,10 +73,10 @@ Shifted ShiftOf(mlir::Value value) {
     if (result.index) return result;
     mlir::Operation* op = value.getDefiningOp();
     const bool add = llvm::isa<mlir::arith::AddIOp>(op);
-    llvm::APInt constant;
     if (!add && !llvm::isa<mlir::arith::SubIOp>(op)) return {};
-    if (!mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&constant))) return {};
-    result.by += add ? constant.getSExtValue() : -constant.getSExtValue();
+    const auto constant = ConstantOf(op->getOperand(1));
+    if (!constant) return {};
+    result.by += add ? *constant : -*constant;
     value = op->getOperand(0);
   }
   return {};

@@ -1,6 +1,6 @@
 #include "server/compiler/dialect/lane_shapes.h"
 
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln {
 namespace {
@@ -9,12 +9,6 @@ namespace arith = mlir::arith;
 
 // Larger strides are as good as none, and would make sums of them overflow.
 constexpr int64_t kMaxStride = int64_t{1} << 31;
-
-std::optional<int64_t> ConstantOf(mlir::Value value) {
-  llvm::APInt bits;
-  if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits)) || bits.getBitWidth() > 64) return {};
-  return bits.getSExtValue();
-}
 
 // The loop or task body that a continue or break ends.
 mlir::Operation* LoopOf(mlir::Operation* end) {

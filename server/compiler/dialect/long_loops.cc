@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "llvm/ADT/SmallPtrSet.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 
 namespace kiln {
@@ -12,12 +12,9 @@ std::optional<double> Trips(mlir::Operation& op) {
   if (llvm::isa<ir::LoopOp>(op)) return {};
   auto loop = llvm::dyn_cast<ir::ForOp>(op);
   if (!loop) return 1;
-  llvm::APInt lower, upper;
-  if (!matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper))) {
-    return {};
-  }
-  return std::max<double>(0, static_cast<double>(upper.getSExtValue()) - lower.getSExtValue());
+  const auto bounds = ConstantBoundsOf(loop.getLower(), loop.getUpper());
+  if (!bounds) return {};
+  return std::max<double>(0, static_cast<double>(bounds->upper) - bounds->lower);
 }
 
 namespace {

@@ -28,7 +28,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
@@ -78,10 +78,8 @@ bool IsShort(mlir::Operation* op) {
     return llvm::isa<ir::ForOp, ir::LoopOp>(inner);
   };
   if (!loop || llvm::any_of(loop.getBody().front(), repeats)) return false;
-  llvm::APInt lower, upper;
-  return matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) &&
-         matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper)) &&
-         upper.getSExtValue() - lower.getSExtValue() < kShort;
+  const auto bounds = ConstantBoundsOf(loop.getLower(), loop.getUpper());
+  return bounds && bounds->upper - bounds->lower < kShort;
 }
 
 class Carrying {

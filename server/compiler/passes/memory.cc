@@ -1,6 +1,6 @@
 #include "server/compiler/passes/memory.h"
 
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/effects.h"
 
 namespace kiln {
@@ -23,17 +23,12 @@ MemoryClass StorageClass(mlir::Operation* access, int64_t number, int64_t compon
 // An index as a value plus a number. Front ends write stencils as x[i + 1, j - 2], so more forms
 // than these two are rare.
 std::pair<mlir::Value, int64_t> SplitIndex(mlir::Value index) {
-  llvm::APInt number;
-  if (matchPattern(index, mlir::m_ConstantInt(&number))) return {{}, number.getSExtValue()};
+  if (const auto number = ConstantOf(index)) return {{}, *number};
   if (auto add = index.getDefiningOp<mlir::arith::AddIOp>()) {
-    if (matchPattern(add.getRhs(), mlir::m_ConstantInt(&number))) {
-      return {add.getLhs(), number.getSExtValue()};
-    }
+    if (const auto number = ConstantOf(add.getRhs())) return {add.getLhs(), *number};
   }
   if (auto sub = index.getDefiningOp<mlir::arith::SubIOp>()) {
-    if (matchPattern(sub.getRhs(), mlir::m_ConstantInt(&number))) {
-      return {sub.getLhs(), -number.getSExtValue()};
-    }
+    if (const auto number = ConstantOf(sub.getRhs())) return {sub.getLhs(), -*number};
   }
   return {index, 0};
 }
@@ -126,7 +121,7 @@ ir::GlobalOp GlobalInTree(mlir::Value address) {
 namespace {
 
 // Bounds of an index of a parallel loop: first and one past the last.
-std::optional<std::pair<int64_t, int64_t>> BoundsOf(mlir::Value index) {
+std::optional<ConstantBounds> BoundsOf(mlir::Value index) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(index);
   if (!argument) return std::nullopt;
   auto loop = llvm::dyn_cast<ir::ParallelForOp>(argument.getOwner()->getParentOp());
@@ -136,14 +131,9 @@ std::optional<std::pair<int64_t, int64_t>> BoundsOf(mlir::Value index) {
     auto kernel = loop->getParentOfType<ir::KernelOp>();
     ir::TreeFieldAttr field = kernel.getTreeField(*loop.getOver());
     ir::TreeAttr tree = kernel.getTree(field.getTree());
-    return std::pair<int64_t, int64_t>(0, tree.getAxisExtent(field.getNode(), field.getAxis(d)));
+    return ConstantBounds{0, tree.getAxisExtent(field.getNode(), field.getAxis(d))};
   }
-  llvm::APInt lower, upper;
-  if (!matchPattern(loop.getLowers()[d], mlir::m_ConstantInt(&lower)) ||
-      !matchPattern(loop.getUppers()[d], mlir::m_ConstantInt(&upper))) {
-    return std::nullopt;
-  }
-  return std::pair<int64_t, int64_t>(lower.getSExtValue(), upper.getSExtValue());
+  return ConstantBoundsOf(loop.getLowers()[d], loop.getUppers()[d]);
 }
 
 }  // namespace
@@ -158,11 +148,11 @@ bool IsInRange(ir::GlobalOp global) {
     if (physical < 0) continue;
     // A constant index is a loop over [0, 1), shifted.
     const auto [base, number] = SplitIndex(global.getIndices()[axis]);
-    const auto bounds = base ? BoundsOf(base) : std::optional(std::pair<int64_t, int64_t>(0, 1));
+    const auto bounds = base ? BoundsOf(base) : std::optional(ConstantBounds{0, 1});
     const int64_t shift = number - field.getAxisOffset(axis);
     // Without known bounds the index may be anything.
-    if (!bounds || bounds->first + shift < 0 ||
-        bounds->second + shift > tree.getAxisExtent(field.getComponentNode(c), physical)) {
+    if (!bounds || bounds->lower + shift < 0 ||
+        bounds->upper + shift > tree.getAxisExtent(field.getComponentNode(c), physical)) {
       return false;
     }
   }

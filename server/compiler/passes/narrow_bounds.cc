@@ -25,10 +25,11 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
+#include "server/compiler/passes/invariants.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
@@ -38,25 +39,6 @@ namespace {
 namespace arith = mlir::arith;
 using arith::CmpIPredicate;
 using mlir::Value;
-
-std::optional<int64_t> Constant(Value value) {
-  llvm::APInt bits;
-  if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits)) || bits.getBitWidth() > 64) {
-    return std::nullopt;
-  }
-  return bits.getSExtValue();
-}
-
-// Whether the value is computed from constants, arguments and extents.
-bool IsInvariant(Value value) {
-  mlir::Operation* op = value.getDefiningOp();
-  if (!op) return false;
-  if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, arith::ConstantOp>(op)) {
-    return true;
-  }
-  return llvm::isa<arith::ArithDialect>(op->getDialect()) && mlir::isPure(op) &&
-         llvm::all_of(op->getOperands(), IsInvariant);
-}
 
 class Narrowing {
  public:
@@ -123,7 +105,7 @@ class Narrowing {
       Narrow(left, wanted);
       Narrow(right, wanted);
     } else if (llvm::isa<arith::XOrIOp>(op)) {
-      const std::optional<int64_t> flips = Constant(op->getOperand(1));
+      const std::optional<int64_t> flips = ConstantOf(op->getOperand(1));
       if (flips) Narrow(op->getOperand(0), wanted != (*flips != 0));
     } else if (auto compare = llvm::dyn_cast<arith::CmpIOp>(op)) {
       NarrowBy(compare, wanted);
@@ -137,7 +119,7 @@ class Narrowing {
       const Value index = swapped ? compare.getRhs() : compare.getLhs();
       const Value limit = swapped ? compare.getLhs() : compare.getRhs();
       const std::optional<Term> term = TermOf(index);
-      if (!term || !IsInvariant(limit)) continue;
+      if (!term || !Invariants().Has(limit)) continue;
       if (!Restrict(*term, swapped ? Swapped(predicate) : predicate, limit)) return;
       mlir::OpBuilder builder(compare);
       compare.getResult().replaceAllUsesWith(
@@ -171,12 +153,12 @@ class Narrowing {
     if (!value.getType().isInteger(32)) return std::nullopt;
     int64_t constant = 0;
     if (auto sum = value.getDefiningOp<arith::AddIOp>()) {
-      const std::optional<int64_t> added = Constant(sum.getRhs());
+      const std::optional<int64_t> added = ConstantOf(sum.getRhs());
       if (!added) return std::nullopt;
       constant = *added;
       value = sum.getLhs();
     } else if (auto difference = value.getDefiningOp<arith::SubIOp>()) {
-      const std::optional<int64_t> subtracted = Constant(difference.getRhs());
+      const std::optional<int64_t> subtracted = ConstantOf(difference.getRhs());
       if (!subtracted) return std::nullopt;
       constant = -*subtracted;
       value = difference.getLhs();
@@ -192,10 +174,10 @@ class Narrowing {
   bool CannotOverflow(int dimension, int64_t constant) {
     if (constant == 0) return true;
     if (constant < 0) {
-      const std::optional<int64_t> lower = Constant(Lower(dimension));
+      const std::optional<int64_t> lower = ConstantOf(Lower(dimension));
       return lower && *lower + constant >= std::numeric_limits<int32_t>::min();
     }
-    const std::optional<int64_t> upper = Constant(Upper(dimension));
+    const std::optional<int64_t> upper = ConstantOf(Upper(dimension));
     return upper && *upper - 1 + constant <= std::numeric_limits<int32_t>::max();
   }
 
@@ -205,8 +187,8 @@ class Narrowing {
   // False, and no change, if the range cannot express the comparison.
   bool Restrict(const Term& term, CmpIPredicate predicate, Value limit) {
     const int d = term.dimension;
-    const std::optional<int64_t> lower = Constant(Lower(d)), upper = Constant(Upper(d));
-    const std::optional<int64_t> known = Constant(limit);
+    const std::optional<int64_t> lower = ConstantOf(Lower(d)), upper = ConstantOf(Upper(d));
+    const std::optional<int64_t> known = ConstantOf(limit);
     // Rows of a few cells are unrolled if their length is constant.
     constexpr int64_t kShort = 64;
     if (!known && d > 0 && lower && upper && *upper - *lower <= kShort) return false;

@@ -1,16 +1,9 @@
 #include "server/compiler/passes/own_cells.h"
 
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln {
 namespace {
-
-bool IsConstant(mlir::Value value, int64_t* number) {
-  llvm::APInt constant;
-  if (!matchPattern(value, mlir::m_ConstantInt(&constant))) return false;
-  *number = constant.getSExtValue();
-  return true;
-}
 
 // Reads an index expression into `out`; false if it is of another form. The grammar, in which d is
 // an index of the loop and c a constant:
@@ -20,9 +13,8 @@ bool IsConstant(mlir::Value value, int64_t* number) {
 //
 // The condition is what makes numbers of different digits differ.
 bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
-  int64_t number;
-  if (IsConstant(index, &number)) {
-    out->offset += number;
+  if (const auto number = ConstantOf(index)) {
+    out->offset += *number;
     return true;
   }
   if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(index)) {
@@ -32,20 +24,18 @@ bool ParseAxis(mlir::Value index, ir::ParallelForOp loop, OwnCell::Axis* out) {
   }
   auto add = index.getDefiningOp<mlir::arith::AddIOp>();
   if (!add) return false;
-  if (IsConstant(add.getRhs(), &number)) {
-    out->offset += number;
+  if (const auto number = ConstantOf(add.getRhs())) {
+    out->offset += *number;
     return ParseAxis(add.getLhs(), loop, out);
   }
   auto low = llvm::dyn_cast<mlir::BlockArgument>(add.getRhs());
   auto high = add.getLhs().getDefiningOp<mlir::arith::MulIOp>();
   if (!low || !high || low.getOwner() != &loop.getBodyRegion().front()) return false;
   const unsigned dimension = low.getArgNumber();
-  int64_t radix, lower, upper;
   if (loop.isSparse()) return false;
-  if (!IsConstant(high.getRhs(), &radix) || !IsConstant(loop.getLowers()[dimension], &lower) ||
-      !IsConstant(loop.getUppers()[dimension], &upper) || lower != 0 || upper > radix) {
-    return false;
-  }
+  const auto radix = ConstantOf(high.getRhs());
+  const auto bounds = ConstantBoundsOf(loop.getLowers()[dimension], loop.getUppers()[dimension]);
+  if (!radix || !bounds || bounds->lower != 0 || bounds->upper > *radix) return false;
   if (!ParseAxis(high.getLhs(), loop, out) || out->offset != 0) return false;
   out->digits.push_back(dimension);
   return true;

@@ -15,7 +15,7 @@
 // first, so that one walk suffices for what promotion leaves.
 #include "llvm/ADT/BitVector.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/passes/passes.h"
 
@@ -96,9 +96,8 @@ class Simplifier {
 
   // False if the rest of the block was unreachable and has been removed.
   bool SimplifyIf(ir::IfOp branch) {
-    llvm::APInt taken;
-    if (matchPattern(branch.getCondition(), mlir::m_ConstantInt(&taken))) {
-      return Inline(branch, taken.isZero() ? branch.getElseBlock() : branch.getThenBlock());
+    if (const auto taken = ConstantOf(branch.getCondition())) {
+      return Inline(branch, *taken == 0 ? branch.getElseBlock() : branch.getThenBlock());
     }
     auto then_yield = llvm::dyn_cast<ir::YieldOp>(branch.getThenBlock().getTerminator());
     auto else_yield = llvm::dyn_cast<ir::YieldOp>(branch.getElseBlock().getTerminator());
@@ -218,9 +217,8 @@ class Simplifier {
   }
 
   bool NeverRuns(ir::ForOp loop) {
-    llvm::APInt lower, upper;
-    return matchPattern(loop.getLower(), mlir::m_ConstantInt(&lower)) &&
-           matchPattern(loop.getUpper(), mlir::m_ConstantInt(&upper)) && lower.sge(upper);
+    const auto bounds = ConstantBoundsOf(loop.getLower(), loop.getUpper());
+    return bounds && bounds->lower >= bounds->upper;
   }
 
   bool FeedsOnlyItself(mlir::Value argument, unsigned i, llvm::ArrayRef<mlir::Operation*> ends) {

@@ -33,13 +33,14 @@
 #include "llvm/Support/MathExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/cost.h"
+#include "server/compiler/passes/invariants.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
@@ -58,14 +59,6 @@ constexpr int64_t kShortRow = 64;
 constexpr int kLargeBody = 512;  // operations
 constexpr int64_t kMaxFactor = 1 << 16;
 
-std::optional<int64_t> Constant(Value value) {
-  llvm::APInt bits;
-  if (!mlir::matchPattern(value, mlir::m_ConstantInt(&bits)) || bits.getBitWidth() > 64) {
-    return std::nullopt;
-  }
-  return bits.getSExtValue();
-}
-
 // A sum of values that are the same in all iterations, in 64 bits. The constant is a range: the
 // index of an inner loop may be in it.
 struct Sum {
@@ -74,7 +67,7 @@ struct Sum {
 
   static Sum Number(int64_t number) { return {number, number, {}}; }
   static Sum Of(Value value) {
-    if (const std::optional<int64_t> number = Constant(value)) return Number(*number);
+    if (const std::optional<int64_t> number = ConstantOf(value)) return Number(*number);
     return {0, 0, {{value, 1}}};
   }
   bool IsNumber() const { return terms.empty() && low == high; }
@@ -131,7 +124,7 @@ Sum Expanded(const Sum& sum) {
   for (int steps = 0; !left.empty(); ++steps) {
     const auto [value, factor] = left.pop_back_val();
     mlir::Operation* op = steps < kMostSteps ? value.getDefiningOp() : nullptr;
-    if (const std::optional<int64_t> number = Constant(value)) {
+    if (const std::optional<int64_t> number = ConstantOf(value)) {
       out.low += factor * *number;
       out.high += factor * *number;
     } else if (op && llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
@@ -207,21 +200,6 @@ class Splitting {
 
   // --- Forms -------------------------------------------------------------------------
 
-  // Whether the value is computed from constants, arguments and extents.
-  bool IsInvariant(Value value) {
-    mlir::Operation* op = value.getDefiningOp();
-    if (!op) return false;
-    if (llvm::isa<ir::ArgumentOp, ir::ExtentOp, ir::OuterExtentOp, arith::ConstantOp>(op)) {
-      return true;
-    }
-    if (!llvm::isa<arith::ArithDialect>(op->getDialect()) || !mlir::isPure(op)) return false;
-    const auto known = invariant_.find(value);
-    if (known != invariant_.end()) return known->second;
-    const bool is = llvm::all_of(op->getOperands(), [&](Value v) { return IsInvariant(v); });
-    invariant_[value] = is;
-    return is;
-  }
-
   // Asked for operands of ops in program order, so the ops before have been decided.
   std::optional<Form> FormOf(Value value) {
     const auto known = forms_.find(value);
@@ -232,11 +210,11 @@ class Splitting {
   }
 
   std::optional<Form> ReadForm(Value value) {
-    if (const std::optional<int64_t> number = Constant(value)) return NumberForm(*number);
+    if (const std::optional<int64_t> number = ConstantOf(value)) return NumberForm(*number);
     if (!value.getType().isInteger(32)) return std::nullopt;
     mlir::Operation* op = value.getDefiningOp();
     if (!op) return FormOfArgument(llvm::cast<mlir::BlockArgument>(value));
-    if (IsInvariant(value)) return Form{false, Sum::Of(value), {}};
+    if (invariants_.Has(value)) return Form{false, Sum::Of(value), {}};
     if (const auto* outcome = outcomes_.find(op); outcome != outcomes_.end()) {
       return FormOfOutcome(op, outcome->second);
     }
@@ -274,7 +252,8 @@ class Splitting {
     if (argument == index_) return Form{true, {}, {}};
     auto loop = llvm::dyn_cast<ir::ForOp>(argument.getOwner()->getParentOp());
     if (!loop || argument != loop.getIndex()) return std::nullopt;
-    const std::optional<int64_t> first = Constant(loop.getLower()), end = Constant(loop.getUpper());
+    const std::optional<int64_t> first = ConstantOf(loop.getLower()),
+                                 end = ConstantOf(loop.getUpper());
     if (!first || !end || *first >= *end) return std::nullopt;
     return Form{false, {*first, *end - 1, {}}, {}};
   }
@@ -325,7 +304,7 @@ class Splitting {
     } else if (llvm::isa<arith::ShRSIOp>(op)) {
       // The sign of a dividend.
       const std::optional<Form> form = FormOf(op->getOperand(0));
-      if (!form || !form->has_index || Constant(op->getOperand(1)) != 31) return;
+      if (!form || !form->has_index || ConstantOf(op->getOperand(1)) != 31) return;
       if (const auto positive = Decide(*form, form->rest, 0, 0)) {
         outcomes_[op] = {Outcome::kNumber, *positive ? 0 : -1};
       }
@@ -391,12 +370,13 @@ class Splitting {
   // (x ^ y) < 0: whether remainder and divisor have different signs.
   bool VisitSigns(arith::CmpIOp compare) {
     auto both = compare.getLhs().getDefiningOp<arith::XOrIOp>();
-    if (!both || compare.getPredicate() != CmpIPredicate::slt || Constant(compare.getRhs()) != 0) {
+    if (!both || compare.getPredicate() != CmpIPredicate::slt ||
+        ConstantOf(compare.getRhs()) != 0) {
       return false;
     }
     const std::optional<Form> x = FormOf(both.getLhs());
     const Value y = both.getRhs();
-    if (!x || !x->has_index || Constant(y) || !IsInvariant(y)) return false;
+    if (!x || !x->has_index || ConstantOf(y) || !invariants_.Has(y)) return false;
     if (Decide(*x, x->rest, 0, kLeast) != true) return false;
     not_negative_.insert(y);
     outcomes_[compare] = {Outcome::kNumber, false};
@@ -426,7 +406,8 @@ class Splitting {
         return;
       divisor = Sum::Number(divisor.low + 1);
     }
-    if (divisor.IsNumber() ? divisor.low < 2 : !llvm::isa<arith::DivSIOp>(op) || !IsInvariant(by)) {
+    if (divisor.IsNumber() ? divisor.low < 2
+                           : !llvm::isa<arith::DivSIOp>(op) || !invariants_.Has(by)) {
       return;
     }
     const std::optional<int64_t> quotient = GuessQuotient(dividend->rest, divisor);
@@ -603,7 +584,7 @@ class Splitting {
   Sum lower_, upper_;                      // the bounds of the index
   std::optional<int64_t> length_;          // of a row
   int64_t cut_below_ = 0, cut_above_ = 0;  // what the decisions leave out at its ends
-  llvm::DenseMap<Value, bool> invariant_;
+  Invariants invariants_;
   llvm::DenseMap<Value, std::optional<Form>> forms_;
   llvm::DenseMap<mlir::Operation*, bool> relevant_;
   llvm::MapVector<mlir::Operation*, Outcome> outcomes_;

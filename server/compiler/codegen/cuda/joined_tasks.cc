@@ -4,9 +4,9 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/cuda/shared_memory.h"
 #include "server/compiler/codegen/cuda/thread_loop.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln::cuda {
 namespace {
@@ -16,13 +16,9 @@ bool FitsBlock(ir::RangeTaskOp op) {
   auto bounds = llvm::cast<ir::YieldOp>(op.getBounds().front().getTerminator());
   int64_t total = 1;
   for (unsigned d = 0; d < bounds.getNumOperands(); d += 2) {
-    llvm::APInt lower, upper;
-    if (!mlir::matchPattern(bounds.getOperand(d), mlir::m_ConstantInt(&lower)) ||
-        !mlir::matchPattern(bounds.getOperand(d + 1), mlir::m_ConstantInt(&upper))) {
-      return false;
-    }
+    const auto known = ConstantBoundsOf(bounds.getOperand(d), bounds.getOperand(d + 1));
     int64_t extent = 0;
-    if (__builtin_sub_overflow(upper.getSExtValue(), lower.getSExtValue(), &extent)) return false;
+    if (!known || __builtin_sub_overflow(known->upper, known->lower, &extent)) return false;
     if (extent > kUsualBlock) return false;
     total *= std::max<int64_t>(extent, 0);
     if (total > kUsualBlock) return false;

@@ -1,7 +1,7 @@
 #include "server/compiler/codegen/cuda/loop_length.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln::cuda {
 namespace {
@@ -49,10 +49,7 @@ bool AddUpper(ir::KernelOp kernel, mlir::Value upper, int depth, Length* length)
   const auto go_on = [&](unsigned operand) {
     return AddUpper(kernel, op->getOperand(operand), depth + 1, length);
   };
-  llvm::APInt constant;
-  if (mlir::matchPattern(upper, mlir::m_ConstantInt(&constant))) {
-    return constant.getBitWidth() <= 64 && AddFactor(constant.getSExtValue(), length);
-  }
+  if (const auto constant = ConstantOf(upper)) return AddFactor(*constant, length);
   if (auto argument = llvm::dyn_cast<ir::ArgumentOp>(op)) {
     if (argument.getIndex() || upper.getType().getIntOrFloatBitWidth() < 32) return false;
     AddSlot(argument.getSlot(), length);
@@ -69,7 +66,7 @@ bool AddUpper(ir::KernelOp kernel, mlir::Value upper, int depth, Length* length)
   if (llvm::isa<arith::SelectOp>(op)) return go_on(2);
   if (llvm::isa<arith::MinSIOp, arith::MaxSIOp>(op)) return go_on(0) || go_on(1);
   if (llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
-    return mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&constant)) && go_on(0);
+    return ConstantOf(op->getOperand(1)) && go_on(0);
   }
   return false;
 }
