@@ -364,9 +364,21 @@ absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
     Release(&uploaded);
     return status;
   }
-  const Shape& shape = prepared.shape;
   const Program program = ProgramOf(prepared);
   RETURN_IF_ERROR(Use(program));
+  const bool quads = program == Program::kDisc || program == Program::kSphere;
+  PrepareCanvas(prepared.shape, view);
+  BindArrays(prepared, quads ? 1 : 0);
+  const bool wireframe = prepared.shape.wireframe;
+  if (wireframe) gl_.PolygonMode(GL_FRONT_AND_BACK, GL_LINE);
+  DrawArrays(prepared, quads);
+  if (wireframe) gl_.PolygonMode(GL_FRONT_AND_BACK, GL_FILL);
+  gl_.Disable(GL_DEPTH_TEST);
+  gl_.Disable(GL_BLEND);
+  return absl::OkStatus();
+}
+
+void Painter::PrepareCanvas(const Shape& shape, const View* view) {
   gl_.BindFramebuffer(GL_FRAMEBUFFER, canvas_);
   gl_.Viewport(0, 0, width_, height_);
   gl_.Enable(GL_BLEND);
@@ -378,8 +390,10 @@ absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
   }
   gl_.Uniform2f(Uniform("u_size"), static_cast<float>(width_), static_cast<float>(height_));
   gl_.Uniform1i(Uniform("u_both_sides"), shape.two_sided ? 1 : 0);
-  const bool quads = program == Program::kDisc || program == Program::kSphere;
-  const int step = quads ? 1 : 0;
+}
+
+void Painter::BindArrays(const Prepared& prepared, int step) {
+  const Shape& shape = prepared.shape;
   const float zero[4] = {0, 0, 0, 1};
   const float radius[4] = {shape.radius * shape.radius_unit, 0, 0, 1};
   Bind(prepared.positions, kPosition, IsScene(shape.kind) ? 3 : 2, step, zero);
@@ -393,7 +407,10 @@ absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
                               reinterpret_cast<const void*>(static_cast<size_t>(16 * row)));
     }
   }
-  if (shape.wireframe) gl_.PolygonMode(GL_FRONT_AND_BACK, GL_LINE);
+}
+
+void Painter::DrawArrays(const Prepared& prepared, bool quads) {
+  const Shape& shape = prepared.shape;
   const auto vertices = static_cast<GLsizei>(prepared.vertices);
   const auto instances = static_cast<GLsizei>(prepared.transforms != 0 ? prepared.instances : 1);
   GLenum mode = GL_TRIANGLES;
@@ -409,10 +426,6 @@ absl::Status Painter::Draw(const Prepared& prepared, const View* view) {
   } else {
     gl_.DrawArraysInstanced(mode, 0, vertices, instances);
   }
-  if (shape.wireframe) gl_.PolygonMode(GL_FRONT_AND_BACK, GL_FILL);
-  gl_.Disable(GL_DEPTH_TEST);
-  gl_.Disable(GL_BLEND);
-  return absl::OkStatus();
 }
 
 void Painter::Clear(const float* color) {

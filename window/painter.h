@@ -94,6 +94,10 @@ class Painter {
   void UseTexture(int width, int height);
   absl::Status DrawTexture(bool by_columns);
   void SetView(const View& view);
+  void PrepareCanvas(const Shape& shape, const View* view);
+  // `step`: 0 if vertices take elements of arrays in turn, 1 if instances do.
+  void BindArrays(const Prepared& prepared, int step);
+  void DrawArrays(const Prepared& prepared, bool quads);
   void CarryOutClear(GLbitfield buffers);
 
   Prepared UploadPoints(const Prepared& prepared);

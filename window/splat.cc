@@ -149,24 +149,30 @@ struct Splatter::Spot {
 Splatter::Splatter() = default;
 Splatter::~Splatter() = default;
 
-// Sorts the spots of points 0 … count - 1 into bands of rows; within a band they keep their order.
-// Then calls paint(spot, row, first, last) for the rows of each. Returns false if they are too
-// large.
-template <typename SpotOf, typename Paint>
-bool Splatter::Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const Paint& paint) {
-  if (count > std::numeric_limits<int32_t>::max()) return false;
-  const int threads = ThreadCount();
-  const int bands = (to.height + kBandRows - 1) / kBandRows;
-  const auto each_of = [&](int thread, const auto& use) {
-    for (int64_t i = count * thread / threads; i < count * (thread + 1) / threads; ++i) {
-      const Spot spot = spot_of(i);
-      int low = 0, high = 0, first = 0, last = 0;
-      if (!Within(spot.y, spot.reach, to.height, &low, &high) ||
-          !Within(spot.x, spot.reach, to.width, &first, &last)) {
-        continue;
-      }
-      for (int band = low / kBandRows; band <= high / kBandRows; ++band) use(spot, band);
+// Calls use(spot, band) for the spots of points first … end - 1, and for each band of rows that
+// they reach.
+template <typename SpotOf, typename Use>
+void Splatter::EachSpot(int64_t first, int64_t end, const Pixels& to, const SpotOf& spot_of,
+                        const Use& use) {
+  for (int64_t i = first; i < end; ++i) {
+    const Spot spot = spot_of(i);
+    int low = 0, high = 0, left = 0, right = 0;
+    if (!Within(spot.y, spot.reach, to.height, &low, &high) ||
+        !Within(spot.x, spot.reach, to.width, &left, &right)) {
+      continue;
     }
+    for (int band = low / kBandRows; band <= high / kBandRows; ++band) use(spot, band);
+  }
+}
+
+// Puts the spots of points 0 … count - 1 into bands of rows; within a band they keep their order.
+// Returns the ends of the bands, or nullopt if the spots are too large.
+template <typename SpotOf>
+std::optional<std::vector<int64_t>> Splatter::Sort(int64_t count, const Pixels& to, int bands,
+                                                   const SpotOf& spot_of) {
+  const int threads = ThreadCount();
+  const auto each_of = [&](int thread, const auto& use) {
+    EachSpot(count * thread / threads, count * (thread + 1) / threads, to, spot_of, use);
   };
   // First count, so that each thread knows where its spots of each band go.
   std::vector<std::vector<int64_t>> places(threads, std::vector<int64_t>(bands));
@@ -183,7 +189,7 @@ bool Splatter::Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const
   });
   if (!(std::accumulate(areas.begin(), areas.end(), 0.0) <=
         kMostPixels * static_cast<double>(count))) {
-    return false;
+    return std::nullopt;
   }
   std::vector<int64_t> ends(bands);
   int64_t sum = 0;
@@ -201,8 +207,20 @@ bool Splatter::Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const
     std::vector<int64_t> place = std::move(places[thread]);
     each_of(thread, [&](const Spot& spot, int band) { spots_[place[band]++] = spot; });
   });
+  return ends;
+}
+
+// Calls paint(spot, row, first, last) for the rows of the spots of points 0 … count - 1: a thread
+// for each band of rows, in which spots keep their order. Returns false if they are too large.
+template <typename SpotOf, typename Paint>
+bool Splatter::Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const Paint& paint) {
+  if (count > std::numeric_limits<int32_t>::max()) return false;
+  const int bands = (to.height + kBandRows - 1) / kBandRows;
+  const std::optional<std::vector<int64_t>> sorted = Sort(count, to, bands, spot_of);
+  if (!sorted) return false;
+  const std::vector<int64_t>& ends = *sorted;
   std::atomic<int> next = 0;
-  InParallel(threads, [&](int) {
+  InParallel(ThreadCount(), [&](int) {
     for (int band; (band = next++) < bands;) {
       const int begin = band * kBandRows, end = std::min(begin + kBandRows, to.height);
       for (int64_t i = band == 0 ? 0 : ends[band - 1]; i < ends[band]; ++i) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "window/shape.h"
@@ -49,6 +50,12 @@ class Splatter {
  private:
   struct Spot;
 
+  template <typename SpotOf, typename Use>
+  static void EachSpot(int64_t first, int64_t end, const Pixels& to, const SpotOf& spot_of,
+                       const Use& use);
+  template <typename SpotOf>
+  std::optional<std::vector<int64_t>> Sort(int64_t count, const Pixels& to, int bands,
+                                           const SpotOf& spot_of);
   template <typename SpotOf, typename Paint>
   bool Run(int64_t count, const Pixels& to, const SpotOf& spot_of, const Paint& paint);
 

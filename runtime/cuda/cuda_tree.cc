@@ -254,9 +254,10 @@ Result<> CudaTree::Allocate(const MemoryBudget* budget) {
   return WriteImage(head);
 }
 
-Result<> CudaTree::WriteImage(uint64_t head) {
-  // Parents first, whatever their numbers.
-  std::vector<int> open = {0}, parent(shape_.size(), 0), holder(shape_.size(), 0);
+// Goes through parents first, whatever their numbers.
+CudaTree::Above CudaTree::OrderNodes() {
+  Above above{std::vector<int>(shape_.size(), 0), std::vector<int>(shape_.size(), 0)};
+  std::vector<int> open = {0};
   while (!open.empty()) {
     const int n = open.back();
     open.pop_back();
@@ -264,44 +265,52 @@ Result<> CudaTree::WriteImage(uint64_t head) {
     if (sparse) order_.push_back(n);
     for (size_t c = shape_[n].children.size(); c-- > 0;) {
       const int child = shape_[n].children[c];
-      parent[child] = sparse ? n : parent[n];
-      holder[child] = shape_[n].kind->keeps_memory() ? n : holder[n];
+      above.sparse[child] = sparse ? n : above.sparse[n];
+      above.holder[child] = shape_[n].kind->keeps_memory() ? n : above.holder[n];
       open.push_back(child);
     }
   }
+  return above;
+}
+
+void CudaTree::WriteNode(Image& image, int n, const Above& above) {
+  const NodeLayout& layout = shape_[n];
+  const int parent = above.sparse[n], holder = above.holder[n];
+  KilnCudaNode& node = image.Host(sparse_[n]);
+  image.Host(table_ + n) = &sparse_[n]->shared;
+  node.shared.ambient = image.New<uint8_t>(RoomFor(layout.cell_bytes));
+  node.shared.dump = image.New<uint8_t>(RoomFor(layout.cell_bytes));
+  node.tree = tree_;
+  node.parent = parent == 0 ? nullptr : sparse_[parent];
+  node.holder = holder == 0 ? nullptr : sparse_[holder];
+  node.number = n;
+  node.kind = KindOf(*layout.kind);
+  node.cells = layout.num_cells;
+  node.cell_bytes = layout.cell_bytes;
+  node.mask_offset = layout.mask_offset;
+  node.memory_cells = 1;
+  if (node.kind == KILN_CUDA_DYNAMIC) {
+    node.memory_cells = std::min<uint64_t>(layout.num_cells, layout.chunk_cells);
+    const uint64_t chunks = (node.cells + node.memory_cells - 1) / node.memory_cells;
+    if (chunks > 1) node.chunks = chunks;
+    node.directories.bytes = node.chunks * sizeof(uint8_t*);
+  }
+  if (layout.kind->keeps_memory()) node.memory.bytes = node.memory_cells * node.cell_bytes;
+  node.path = image.Path(parent, n);
+  node.held = image.Path(holder, n);
+  node.levels = image.Levels(layout.levels);
+  node.num_levels = layout.levels.size();
+}
+
+Result<> CudaTree::WriteImage(uint64_t head) {
+  const Above above = OrderNodes();
   Image image(this, head);
   tree_ = image.New<KilnCudaTree>(1);
   auto* nodes = image.New<KilnCudaNode>(order_.size());
   table_ = image.New<KilnNode*>(shape_.size());
   sparse_.resize(shape_.size());
   for (size_t i = 0; i < order_.size(); ++i) sparse_[order_[i]] = nodes + i;
-  for (const int n : order_) {
-    const NodeLayout& layout = shape_[n];
-    KilnCudaNode& node = image.Host(sparse_[n]);
-    image.Host(table_ + n) = &sparse_[n]->shared;
-    node.shared.ambient = image.New<uint8_t>(RoomFor(layout.cell_bytes));
-    node.shared.dump = image.New<uint8_t>(RoomFor(layout.cell_bytes));
-    node.tree = tree_;
-    node.parent = parent[n] == 0 ? nullptr : sparse_[parent[n]];
-    node.holder = holder[n] == 0 ? nullptr : sparse_[holder[n]];
-    node.number = n;
-    node.kind = KindOf(*layout.kind);
-    node.cells = layout.num_cells;
-    node.cell_bytes = layout.cell_bytes;
-    node.mask_offset = layout.mask_offset;
-    node.memory_cells = 1;
-    if (node.kind == KILN_CUDA_DYNAMIC) {
-      node.memory_cells = std::min<uint64_t>(layout.num_cells, layout.chunk_cells);
-      const uint64_t chunks = (node.cells + node.memory_cells - 1) / node.memory_cells;
-      if (chunks > 1) node.chunks = chunks;
-      node.directories.bytes = node.chunks * sizeof(uint8_t*);
-    }
-    if (layout.kind->keeps_memory()) node.memory.bytes = node.memory_cells * node.cell_bytes;
-    node.path = image.Path(parent[n], n);
-    node.held = image.Path(holder[n], n);
-    node.levels = image.Levels(layout.levels);
-    node.num_levels = layout.levels.size();
-  }
+  for (const int n : order_) WriteNode(image, n, above);
   arena_ = image.end();
   KilnCudaTree& tree = image.Host(tree_);
   tree.next = buffer_->data() + arena_;
