@@ -149,7 +149,7 @@ LATE = {
     "aot.module": "aot.access frontend.report",
     "arguments": "frontend.pack frontend.texture frontend.triplets",
     "compat.lang": "compat",
-    "compat.lang.impl": "compat data.snode ops",
+    "compat.lang.impl": "compat data.trees ops",
     "compat.lang.misc": "compat",
     "compat.lang.util": "compat values.matrix",
     "explain": "commands.common",

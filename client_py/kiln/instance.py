@@ -17,7 +17,7 @@ from .arguments import (
     cook_return,
     return_spec,
 )
-from .data import snode
+from .data import trees
 from .data.field import overlapping
 from .diagnostics import say
 from .warm import records as warm_records
@@ -68,7 +68,7 @@ class Making:
         runtime.require_init(f"run kernel '{kernel.__name__}'")
         interrupts.end_kernels()  # the program may have set Python's handler anew
         kernel._prune()
-        snode.materialize()
+        trees.materialize()
         for position, (parameter, value) in enumerate(zip(kernel._leaves, args)):
             if parameter.kind is ScalarParameter and annotation_advice(value):
                 kernel._argument_error(position, value, False)

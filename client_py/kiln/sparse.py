@@ -1,6 +1,6 @@
 """`ti.sparse`: grids of structs that record which of their cells are active."""
 
-from .data.snode import root
+from .data.trees import root
 from .diagnostics import say
 from .frontend.snode_ops import is_active
 from .kernel import kernel

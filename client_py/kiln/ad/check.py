@@ -1,6 +1,6 @@
 """Compares gradients with finite differences: `check_grad`, and `Tape(grad_check=[…])`."""
 
-from ..data import snode
+from ..data import trees
 from ..data.ndarray import Ndarray
 from ..data.recorded import companion
 from ..diagnostics import say
@@ -15,7 +15,7 @@ class Differences:
     when it is made."""
 
     def __init__(self, loss, arrays=()):
-        snode.materialize()
+        trees.materialize()
         self._loss = loss
         self._saved = [(one, one.to_numpy()) for one in (*placed_fields(), *arrays)]
 

@@ -8,7 +8,7 @@ copies it makes is the schedule of A. Griewank and A. Walther, "Algorithm 799: r
 
 from .. import _native
 from ..compat.misc import AutodiffMode
-from ..data import snode
+from ..data import trees
 from ..data.field import AnyArray
 from ..data.struct_field import leaves
 from ..data.texture import Texture
@@ -80,7 +80,7 @@ def _values(state):
         if not is_field(value) and not isinstance(value, (AnyArray, Texture)):
             raise say.checkpoint_state_of_wrong_type(kind=type(value).__name__)
         found += leaves(value) if is_field(value) else [value]
-    snode.materialize()
+    trees.materialize()
     for value in found:
         if is_sparse(value):
             raise say.checkpoint_of_sparse_field(title=value._title())

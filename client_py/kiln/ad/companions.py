@@ -2,7 +2,7 @@
 
 from ..active import python_scope
 from ..compat.misc import SNodeGradType
-from ..data import snode
+from ..data import trees
 from ..data.field import AnyField
 from ..data.recorded import companion
 
@@ -21,14 +21,14 @@ def clear_all_gradients(gradient_type=SNodeGradType.ADJOINT):
         print(x.grad)  # prints: [0. 0.]
     """
     kind = _NAMES.get(gradient_type)
-    snode.materialize()
+    trees.materialize()
     if kind is not None:
         _clear(kind)
 
 
 def clear_marks():
     """Forgets what validated kernels have read."""
-    snode.materialize()
+    trees.materialize()
     _clear("_marks")
 
 
@@ -42,7 +42,7 @@ def _clear(kind):
 def placed_fields():
     """All fields in trees that are alive, without gradients and duals."""
     found = {}
-    for root in snode.FieldsBuilder._finalized_roots():
+    for root in trees.FieldsBuilder._finalized_roots():
         for node in root._walk():
             field = node._field if node._kind.is_place else None
             if field is not None and not field._is_companion:

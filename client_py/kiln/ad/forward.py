@@ -2,7 +2,7 @@
 
 from .. import _native, runtime
 from ..compat.misc import AutodiffMode, SNodeGradType
-from ..data import snode
+from ..data import trees
 from ..data.field import Field
 from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
@@ -50,7 +50,7 @@ class FwdMode:
             raise say.forward_mode_entered_twice()
         check_unwatched("ti.ad.FwdMode")
         self.entered = True
-        snode.materialize()
+        trees.materialize()
         if not isinstance(self.loss, (list, tuple)):
             self.loss = [self.loss]
         self._params = self.param if isinstance(self.param, (list, tuple)) else [self.param]

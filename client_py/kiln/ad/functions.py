@@ -2,7 +2,7 @@
 
 from .. import _native
 from ..compat.misc import SNodeGradType
-from ..data import snode
+from ..data import trees
 from ..data.field import Field
 from ..data.recorded import check_unwatched, companion
 from ..diagnostics import say
@@ -64,7 +64,7 @@ def hvp(f, loss, x, v):
     for one in (loss, x):
         if not isinstance(one, Field):
             raise say.second_derivative_of_no_field(kind=type(one).__name__)
-    snode.materialize()
+    trees.materialize()
     if len(loss.shape) != 0 or loss._num_components != 1:
         raise say.loss_is_no_scalar()
     for one in (loss, x):

@@ -4,7 +4,7 @@ import warnings
 
 from .. import _native, runtime
 from ..compat.misc import AutodiffMode
-from ..data import snode
+from ..data import trees
 from ..data.field import AnyArray
 from ..data.interop import detached
 from ..data.recorded import check_unwatched, companion
@@ -93,7 +93,7 @@ class Tape:
         return self
 
     def _start_field(self):
-        snode.materialize()
+        trees.materialize()
         if len(self.loss.shape) != 0:
             raise say.loss_is_no_scalar()
         if companion(self.loss, "grad") is None:

@@ -13,6 +13,7 @@ _KILN = __package__.partition(".")[0]
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(os.path.dirname(_HERE))  # the folder of the package `kiln`
 
+_SNODES = ("data.snode", "data.trees", "data.axes")
 # taichi.<name> -> the Kiln modules that define its names; `kiln` itself is always the last of them.
 _VIEWS = {
     "_lib": ("compat.lang",),
@@ -21,9 +22,9 @@ _VIEWS = {
     "_lib.utils": (),
     "_logging": ("compat.misc",),
     "_main": ("cli",),
-    "_snode": ("data.snode",),
-    "_snode.fields_builder": ("data.snode",),
-    "_snode.snode_tree": ("data.snode",),
+    "_snode": _SNODES,
+    "_snode.fields_builder": _SNODES,
+    "_snode.snode_tree": _SNODES,
     "ad": (),
     "ad._ad": ("ad",),
     "aot": (),
@@ -43,7 +44,7 @@ _VIEWS = {
     "lang.field": ("data.field",),
     "lang.gpu": (),
     "lang.impl": (
-        *("runtime", "static", "data.field", "data.snode", "data.ndarray"),
+        *("runtime", "static", "data.field", *_SNODES, "data.ndarray"),
         *("frontend.expr", "compat.absent"),
     ),
     "lang.kernel_impl": ("kernel", "func"),
@@ -53,7 +54,7 @@ _VIEWS = {
         *("data.mesh", "data.mesh_metadata", "data.mesh_elements", "data.mesh_builder"),
         *("data.reordered", "frontend.mesh"),
     ),
-    "lang.misc": ("runtime", "static", "data.snode", "compat.misc"),
+    "lang.misc": ("runtime", "static", *_SNODES, "compat.misc"),
     "lang.ops": ("ops",),
     "lang.runtime_ops": ("runtime",),
     "lang.simt": ("compat.simt",),
@@ -61,7 +62,7 @@ _VIEWS = {
     "lang.simt.grid": ("compat.simt.grid",),
     "lang.simt.subgroup": ("compat.simt.subgroup",),
     "lang.simt.warp": ("compat.simt.warp",),
-    "lang.snode": ("data.snode",),
+    "lang.snode": _SNODES,
     "lang.struct": ("values.struct", "types"),
     "math": (),
     "math.mathimpl": ("math",),

@@ -10,7 +10,7 @@ from ..errors import TaichiBoundsError
 from ..own_files import is_own, shown
 from ..public import Public
 from ..types import Layout  # noqa: F401  (pickles of earlier builds look for it here)
-from . import snode
+from . import snode, trees
 from .interop import Exporter
 from .recorded import COPY_FROM, FILL, FROM_NUMPY, note, note_change
 
@@ -241,9 +241,9 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
             self._stale_error()
         if any(place is None for place in self._places):
             self._not_placed()
-        snode.materialize()
+        trees.materialize()
         if self._storage is None and any(place._builder._tree is None for place in self._places):
-            snode.await_trees()
+            trees.await_trees()
         if self._storage is not None:
             return
         for place in self._places:

@@ -4,7 +4,8 @@ from .. import provided, runtime
 from .. import types as ti_types
 from ..active import python_scope
 from ..diagnostics import near, say
-from . import declared, snode
+from . import declared, snode, trees
+from .axes import as_offset, as_tuple
 from .field import MatrixField, ScalarField
 
 
@@ -169,9 +170,9 @@ def place(made, shape, order, offset, needs_grad, needs_dual, layout):
         for one in made.leaves if isinstance(made, Together) else [made]:
             declared.add(one, kinds)
         return
-    shape = snode.as_tuple(shape)
+    shape = as_tuple(shape)
     if offset is not None:
-        offset = snode.as_offset(offset)
+        offset = as_offset(offset)
     dim = len(shape)
     if offset is not None and dim != len(offset):
         raise say.dimensionality_shape_and_offset_must_same(dim=dim, got=len(offset))
@@ -191,7 +192,7 @@ def place(made, shape, order, offset, needs_grad, needs_dual, layout):
 
 def _parent_for(axes, shape, order):
     """Makes a dense node of `shape` below ti.root; with an order, one level per axis."""
-    node = snode._current_root().root
+    node = trees._current_root().root
     if order is None:
         return node.dense(axes, [shape[a] for a in axes]) if axes else node
     for axis in axes:

@@ -4,7 +4,8 @@ from .. import provided
 from ..active import python_scope
 from ..diagnostics import say
 from ..types import CompoundType, Layout, QuantType, StructType
-from . import snode
+from . import trees
+from .axes import axes
 from .making import check_dtype, field
 from .mesh_metadata import element_type_name
 from .reordered import reordered
@@ -59,11 +60,11 @@ class MeshElementField:
                 made[name] = field(of, shape=None, needs_grad=needs_grad, name=name)
         kinds = [list(made.values())]
         kinds += [[one.grad for one in kinds[0]]] if needs_grad else []
-        root = snode._current_root().root
+        root = trees._current_root().root
         for fields in kinds:
             for together in [fields] if layout is Layout.AOS else [[one] for one in fields]:
                 if together:
-                    root.dense(snode.axes(0), len(self)).place(*together)
+                    root.dense(axes(0), len(self)).place(*together)
         self.field_dict.update(made)
         self._is_reordered.update(dict.fromkeys(made, bool(reorder)))
 

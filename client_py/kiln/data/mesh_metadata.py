@@ -12,9 +12,10 @@ import enum
 from .. import runtime
 from ..diagnostics import say
 from ..types import i32
+from .axes import axes
 from .making import field
-from .snode import FieldsBuilder, axes
 from .tables import GROUPS, LETTERS, ElementTables, RelationTables, checked_relation
+from .trees import FieldsBuilder
 
 
 class MeshElementType(enum.IntEnum):

@@ -6,10 +6,10 @@ from ..active import check_python_scope, python_scope
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
+from .axes import as_tuple
 from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
 from .interop import Exporter, by_scalar, from_external
 from .recorded import COPY_FROM, FROM_NUMPY, note, note_change
-from .snode import as_tuple
 
 
 class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public):

@@ -1,16 +1,9 @@
-"""SNodes: the trees in which fields are placed.
+"""SNodes: the nodes of the trees in which fields are placed."""
 
-SNode objects describe a tree. The native side checks it and computes its layout when it is
-materialised. `reset`, or the tree's own `destroy`, frees it.
-"""
-
-import os
-from _thread import RLock
-
-from .. import _native, active, forks, provided, runtime
+from .. import _native, active, provided
 from ..diagnostics import say
-from ..errors import TaichiRuntimeError
 from ..public import Public
+from .axes import as_integer, as_offset, as_tuple, axis_numbers
 from .recorded import DEACTIVATE, note
 
 KINDS = _native.SNODES
@@ -18,56 +11,10 @@ _MAX_DEPTH = _native.MAX_TREE_DEPTH  # levels above a place
 _MAX_EXTENT = _native.MAX_CELLS  # of an axis; also the most cells in a container of a sparse SNode
 
 
-class Axis:
-    """One axis of the index space."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __eq__(self, other):
-        return isinstance(other, Axis) and other.value == self.value
-
-    def __hash__(self):
-        return hash(self.value)
-
-    def __repr__(self):
-        return f"<Axis {self.value}>"
-
-
-def axes(*numbers):
-    """Axes by their numbers.
-
-    numbers: one or more numbers, counted from 0: `ti.axes(0, 2)` is `ti.ik`.
-
-        print(ti.axes(0, 2) == ti.ik)  # prints: True
-    """
-    return [Axis(n) for n in numbers]
-
-
-def as_tuple(numbers):
-    """Extents or offsets as a tuple. Programs give one number, or a list, tuple, range, vector or
-    array of numbers."""
-    if getattr(numbers, "shape", None) == () or not hasattr(numbers, "__iter__"):
-        return (numbers,)
-    return (numbers,) if isinstance(numbers, str) else tuple(numbers)
-
-
-def as_integer(value, error):
-    """A value that programs give as an integer of any type. error: makes the exception for other
-    values."""
-    try:
-        return value.__index__()
-    except AttributeError:
-        raise error(value=value) from None
-
-
-def as_offset(offset):
-    """The offset of a field as a tuple of integers; () for None."""
-    if offset is None:
-        return ()
-    return tuple(as_integer(first, say.offset_must_be_integer) for first in as_tuple(offset))
+def check_word_bits(bits):
+    """Raises unless words of this number of bits exist."""
+    if bits not in _native.WORD_BITS:
+        raise say.word_of_other_bits(bits=bits)
 
 
 class Placeable:
@@ -153,7 +100,7 @@ class SNode(AnySNode, metaclass=Public):
         for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
             if value >= 2**31:
                 raise say.maximum_dynamic_snode_cannot_exceed_maximum(name=name, value=value)
-        axes = _axis_list(axis)
+        axes = axis_numbers(axis)
         if len(axes) != 1:
             raise say.dynamic_snode_has_one_axis()
         if axes[0] in self._path_axes():
@@ -179,7 +126,7 @@ class SNode(AnySNode, metaclass=Public):
             raise say.nothing_can_added_below_place()
         if self._word_bits:
             raise say.only_fields_in_words(kind=self._kind.name)
-        axes = _axis_list(axes)
+        axes = axis_numbers(axes)
         dimensions = list(as_tuple(dimensions))
         if len(dimensions) == 1:
             dimensions *= len(axes)
@@ -329,7 +276,7 @@ class SNode(AnySNode, metaclass=Public):
         while node is not None and n > 0:
             node = node._parent
             n -= 1
-        return root if node is not None and node._parent is None else node
+        return self._builder._shown_root if node is not None and node._parent is None else node
 
     def _path(self):
         node = self
@@ -341,7 +288,7 @@ class SNode(AnySNode, metaclass=Public):
         return path
 
     def _path_from_root(self):
-        return [root if n._parent is None else n for n in self._path()]
+        return [self._builder._shown_root if n._parent is None else n for n in self._path()]
 
     def _path_axes(self):
         """The physical axes that this node or a node above it divides, ascending."""
@@ -400,7 +347,7 @@ class SNode(AnySNode, metaclass=Public):
         return self._living_tree().node_stats(self._index)["cells_peak"]
 
     def _living_tree(self):
-        materialize()
+        self._builder._materialize()
         tree = self._builder._tree
         if tree is None:
             raise say.snode_not_finalized(node=self)
@@ -426,7 +373,7 @@ class SNode(AnySNode, metaclass=Public):
 
     @property
     def _snode_tree_id(self):
-        return _live_trees.index(self._builder) if self._builder in _live_trees else -1
+        return self._builder._number
 
     def _info(self):
         return self._living_tree().node_info(self._index)
@@ -501,348 +448,4 @@ class SNode(AnySNode, metaclass=Public):
         return f"{self.parent()} => {self._kind.name} {list(self.shape)}"
 
 
-class FieldsBuilder(metaclass=Public):
-    """Builds a separate tree, which can be destroyed.
-
-    Example::
-
-        x = ti.field(ti.f32)
-        builder = ti.FieldsBuilder()
-        builder.dense(ti.i, 8).place(x)
-        tree = builder.finalize()
-        x[3] = 1.0
-        tree.destroy()
-    """
-
-    def __init__(self):
-        runtime.require_init("create a FieldsBuilder")
-        self.root = SNode(self, KINDS["root"])
-        self.finalized = False
-        self._tree = None
-        _open_builders.append(self)
-
-    @property
-    def empty(self):
-        return not self.root._children
-
-    def dense(self, indices, dimensions):
-        """Adds an array of cells to the root of the tree; see SNode.dense.
-
-        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
-        """
-        return self.root.dense(indices, dimensions)
-
-    def pointer(self, indices, dimensions):
-        """Adds cells that the first write allocates; see SNode.pointer.
-
-        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
-        """
-        return self.root.pointer(indices, dimensions)
-
-    def bitmasked(self, indices, dimensions):
-        """Adds cells with a bit per cell that says whether it is active; see SNode.bitmasked.
-
-        indices: the axes, as ti.ij. dimensions: the number of cells along each, or one for all.
-        """
-        return self.root.bitmasked(indices, dimensions)
-
-    def dynamic(self, index, dimension, chunk_size=None):
-        """Adds a growing list; see SNode.dynamic.
-
-        index: the axis. dimension: the most cells. chunk_size: the number of cells allocated
-        together.
-        """
-        return self.root.dynamic(index, dimension, chunk_size)
-
-    def quant_array(self, indices, dimensions, max_num_bits):
-        """Adds cells in one word; see SNode.quant_array.
-
-        indices: the axes. dimensions: the number of cells along each. max_num_bits: the word's
-        bits.
-        """
-        return self.root.quant_array(indices, dimensions, max_num_bits)
-
-    def place(self, *args, offset=None):
-        """Places fields with a single element.
-
-        args: the fields. offset: as for SNode.place.
-        """
-        self.root.place(*args, offset=offset)
-
-    def lazy_grad(self):
-        """Places the gradient of every field of the tree in the same cells as the field."""
-        self.root.lazy_grad()
-
-    def lazy_dual(self):
-        """Places the dual of every field of the tree in the same cells as the field."""
-        self.root.lazy_dual()
-
-    def deactivate_all(self):
-        """Makes all cells of the tree inactive. Before `finalize` it only warns."""
-        if self.finalized and self._tree is not None:
-            self.root.deactivate_all()
-        else:
-            runtime._warn(say.deactivate_all_of_open_builder())
-
-    def finalize(self, raise_warning=True):
-        """Allocates the tree, so that its fields can be used. The result has a method `destroy()`.
-
-        raise_warning: whether to warn if the tree has no nodes. Raises TaichiRuntimeError for a
-        tree that is finalized already, or that has levels without fields.
-        """
-        self._check_open()
-        if self.empty and raise_warning:
-            import warnings
-
-            warnings.warn(say.finalizing_empty_builder(), stacklevel=2)
-        self._finalize()
-        return SNodeTree(self)
-
-    @classmethod
-    def _finalized_roots(cls):
-        return [builder.root for builder in _live_trees]
-
-    def _check_open(self):
-        if self.finalized:
-            raise say.fieldsbuilder_finalized()
-
-    def _finalize(self):
-        if not self.empty:
-            self.root._place_duals_of_gradients()
-            if runtime.cfg.debug:
-                self.root._place_marks()
-        nodes = [] if self.empty else list(self.root._walk())
-        for node in nodes:
-            if not node._kind.is_place and not node._children:
-                raise say.snode_without_children(kind=node._kind_name, node=node)
-        self.finalized = True
-        if self in _open_builders:
-            _open_builders.remove(self)
-        if not nodes:
-            return
-        for index, node in enumerate(nodes):
-            node._index = index
-        try:
-            tree = _native.Tree([_describe(node) for node in nodes])
-        except ValueError as error:
-            raise TaichiRuntimeError(str(error)) from None
-        names = [node._title() if node._kind.is_sparse else "" for node in nodes]
-        fields = {id(n._field): n._field for n in nodes if n._kind.is_place}
-        try:
-            tree.allocate(names if tree.has_sparse else [], runtime.tree_budget())
-        except MemoryError as error:
-            titles = [field._title() for field in fields.values()]
-            more = f" and {len(titles) - 3} more" if len(titles) > 3 else ""
-            needed = ", ".join(titles[:3]) + more
-            raise say.no_memory_for_fields(reason=error, fields=needed) from None
-        self._tree = tree
-        _live_trees.append(self)
-        for field in fields.values():
-            field._bind_places()
-
-    def _destroy(self):
-        if self._tree is not None:
-            self._tree.destroy()
-        if self in _live_trees:
-            _live_trees.remove(self)
-
-
-_NO_QUANT = (0, 0, False, 0.0, 0)
-
-
-def check_word_bits(bits):
-    """Raises unless words of this number of bits exist."""
-    if bits not in _native.WORD_BITS:
-        raise say.word_of_other_bits(bits=bits)
-
-
-def _describe(node):
-    """The description of a node for _native.Tree."""
-    parent = -1 if node._parent is None else node._parent._index
-    scalar = node._field.dtype.scalar if node._kind.is_place else 0
-    quant = node._field._quant_type(node._component) if node._kind.is_place else None
-    physical = node._path_axes() if node._kind.is_place else []
-    return (
-        node._kind.number,
-        list(node._levels),
-        parent,
-        scalar,
-        node._chunk_size,
-        physical,
-        list(node._offset),
-        node._word_bits,
-        _NO_QUANT if quant is None else quant.layout,
-        0 if node._exponent is None else 1 + node._exponent._index,
-    )
-
-
-class SNodeTree:
-    """A finalised tree."""
-
-    def __init__(self, builder):
-        self._builder = builder
-        self._generation = runtime.generation
-        self.destroyed = False
-
-    def destroy(self):
-        """Frees the tree's memory. The fields placed in it can no longer be used."""
-        if self.destroyed:
-            raise say.snode_tree_has_been_destroyed()
-        self._builder._destroy()
-        self.destroyed = True
-
-    @property
-    def id(self):
-        if self.destroyed:
-            raise say.snode_tree_has_been_destroyed()
-        return _live_trees.index(self._builder) if self._builder in _live_trees else -1
-
-
-class _Root(AnySNode):
-    """`ti.root`: the default tree for placing fields. After a materialisation it is a new tree."""
-
-    def __getattr__(self, name):
-        if name[:2] == "__":
-            raise AttributeError(name)
-        return getattr(_current_root(), name)
-
-    def parent(self, n=1):
-        return None
-
-    @property
-    def shape(self):
-        return ()
-
-    @property
-    def _id(self):
-        return _current_root().root._id
-
-    def _get_children(self):
-        children = []
-        for builder in [*_live_trees, _current_root()]:
-            children += builder.root._children
-        return children
-
-    def deactivate_all(self):
-        runtime._warn(say.deactivate_all_of_root())
-        deactivate_all_snodes()
-
-    def __repr__(self):
-        return "ti.root"
-
-
-root = _Root()
-_root_builder = None
-_open_builders = []
-_live_trees = []
-
-
-def _current_root():
-    global _root_builder
-    if _root_builder is None or _root_builder.finalized:
-        _root_builder = FieldsBuilder()
-        # _open_builders contains only the builders that the program must finalize.
-        _open_builders.remove(_root_builder)
-    return _root_builder
-
-
-def materialize():
-    """Allocates the fields that have been placed below `ti.root` so far."""
-    builder = _root_builder
-    if builder is not None and not builder.finalized and not builder.empty:
-        with forks.held_off, _lock:
-            builder.root._drop_levels_without_fields()
-            if not builder.finalized and not builder.empty:
-                builder._finalize()
-
-
-def await_trees():
-    """Waits for a tree that another thread is making. Its fields have no memory before."""
-    with forks.held_off, _lock:
-        pass
-
-
-def reset_trees():
-    global _root_builder
-    for builder in list(_live_trees):
-        builder._destroy()
-    _open_builders.clear()
-    _root_builder = None
-
-
-runtime.at_reset(reset_trees)
-
-
-def tree_sizes():
-    """(names of the fields, bytes) of each tree."""
-    for builder in _live_trees:
-        places = [node for node in builder.root._walk() if node._kind.is_place]
-        names = dict.fromkeys(node._field._name or "unnamed" for node in places)
-        yield list(names), builder._tree.bytes
-
-
-def _axis_list(axes):
-    axes = axes if isinstance(axes, (list, tuple)) else [axes]
-    numbers = [
-        a.value if isinstance(a, Axis) else as_integer(a, say.axis_of_other_type) for a in axes
-    ]
-    for number in numbers:
-        if not 0 <= number < _native.MAX_AXES:
-            raise say.there_are_axes_got_axis(limit=_native.MAX_AXES, number=number)
-    return numbers
-
-
-def _make_lock():
-    """Replaces the lock in a forked child: a thread that held it does not exist there."""
-    global _lock
-    _lock = RLock()
-
-
-_make_lock()
-os.register_at_fork(after_in_child=_make_lock)
-
-
-def deactivate_all_snodes():
-    """Makes all cells of all trees inactive; their memory is zeroed and reused.
-
-    Example::
-
-        x = ti.field(ti.f32)
-        ti.root.pointer(ti.i, 8).place(x)
-        x[3] = 1.0
-        ti.deactivate_all_snodes()
-        print(x[3])  # prints: 0.0
-    """
-    materialize()
-    for builder in list(_live_trees):
-        builder.root.deactivate_all()
-
-
-i, j, k, l = (axes(n) for n in range(4))  # noqa: E741
-ij, ik, il = axes(0, 1), axes(0, 2), axes(0, 3)
-jk, jl, kl = axes(1, 2), axes(1, 3), axes(2, 3)
-ijk, ijl, ikl, jkl = axes(0, 1, 2), axes(0, 1, 3), axes(0, 2, 3), axes(1, 2, 3)
-ijkl = axes(0, 1, 2, 3)
-
-__all__ = [
-    "FieldsBuilder",
-    "SNode",
-    "axes",
-    "deactivate_all_snodes",
-    "i",
-    "ij",
-    "ijk",
-    "ijkl",
-    "ijl",
-    "ik",
-    "ikl",
-    "il",
-    "j",
-    "jk",
-    "jkl",
-    "jl",
-    "k",
-    "kl",
-    "l",
-    "root",
-]
+__all__ = ["SNode"]

@@ -6,9 +6,9 @@ from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
 from ..types.texture_format import FORMAT2TY_CH, largest_of
+from .axes import as_tuple
 from .field import AnyArray, AnyField, _caller, check_source
 from .recorded import FROM_NUMPY, note, note_change
-from .snode import as_tuple
 
 
 class Texture(_native.FieldBase, metaclass=Public):

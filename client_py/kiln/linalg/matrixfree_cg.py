@@ -7,8 +7,9 @@ as templates; a call with other fields of the same shape compiles nothing.
 from math import sqrt
 
 from .. import types as ti_types
+from ..data.axes import axes
 from ..data.making import field
-from ..data.snode import FieldsBuilder, axes
+from ..data.trees import FieldsBuilder
 from ..errors import TaichiRuntimeError, TaichiTypeError
 from ..kernel import data_oriented, kernel
 from ..static import grouped

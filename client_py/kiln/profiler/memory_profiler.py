@@ -14,8 +14,8 @@ def print_memory_profiler_info():
 
     runtime.require_init("print memory")
     print("[Memory Profiler]")
-    snode = sys.modules.get(f"{__package__.rpartition('.')[0]}.data.snode")
-    for number, (names, size) in enumerate(snode.tree_sizes() if snode else ()):
+    trees = sys.modules.get(f"{__package__.rpartition('.')[0]}.data.trees")
+    for number, (names, size) in enumerate(trees.tree_sizes() if trees else ()):
         print(f"tree {number}: {size:14,} bytes  {', '.join(names)}")
     with open("/proc/self/status", encoding="ascii") as status:
         for line in status:

@@ -59,9 +59,9 @@ class _Runtime:
         self.materialize()
 
     def materialize(self):
-        from ...data import snode
+        from ...data import trees
 
-        snode.materialize()
+        trees.materialize()
 
 
 _runtime = _Runtime()
