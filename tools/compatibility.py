@@ -234,11 +234,11 @@ def document(rows):
     lines = [
         "# The example programs of Taichi 1.7.4 under Kiln",
         "",
-        "Made by `tools/compatibility.py`, which runs each program of the wheel's `examples` under",
-        "Taichi and under Kiln, unchanged, and compares the fields and images they end with, the",
-        "files they write and what they print. Random numbers are copied from Taichi's run. A dash",
-        "under *agrees* means that there is nothing to agree with. *on CUDA*: whether the program",
-        "agrees with `arch=ti.cuda`, on [the emulator](cuda.md#without-a-gpu).",
+        "`tools/compatibility.py` makes this page. It runs each program of the wheel's `examples`",
+        "under Taichi and under Kiln, unchanged. It compares the fields and images they end with,",
+        "the files they write and what they print. Random numbers are copied from Taichi's run. A",
+        "dash under *agrees* means that there is nothing to agree with. *on CUDA*: whether the",
+        "program agrees with `arch=ti.cuda`, on [the emulator](cuda.md#without-a-gpu).",
         "",
         f"{len(rows)} programs: {len(ran)} run, {len(agreed)} of them agree, {len(on_cuda)} on "
         f"CUDA; {len(waiting)} wait for what Kiln does not have yet.",
