@@ -64,6 +64,7 @@ struct kiln_trace {
   std::string file;      // where the program is, if a place was told
   int line = 0;
   std::map<std::string, uint32_t> files;
+  int open_functions = 0;
   std::vector<std::pair<std::shared_ptr<kiln::DenseField>, kiln::ParamId>> fields;
   std::vector<std::pair<kiln::ParamId, kiln::proto::Type>> arrays;  // with their elements
   // The position is the builder's number of the tree.
@@ -80,6 +81,7 @@ struct kiln_trace {
   std::vector<TreeInput> tree_inputs;
 
   kiln::TypeId TypeFor(kiln_value_type type);
+  std::vector<kiln::TypeId> TypesFor(const kiln_value_type* types, size_t count);
   // InvalidArgument if kernels on the trace's device cannot use data of this one.
   absl::Status CheckDevice(const kiln::Device& of_data) const;
   // Keeps the first failure, with the program's place.

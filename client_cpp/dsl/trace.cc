@@ -26,6 +26,13 @@ std::vector<NodeNumber> All(const kiln_node* nodes, size_t count) {
   return all;
 }
 
+std::vector<uint32_t> ShapeOf(kiln_value_type type) {
+  std::vector<uint32_t> shape;
+  if (type.rows > 0) shape.push_back(type.rows);
+  if (type.columns > 0) shape.push_back(type.columns);
+  return shape;
+}
+
 absl::StatusOr<proto::Op> OpNamed(const char* name) {
   using Ops = std::map<absl::string_view, proto::Op>;
   static FirstUse<const Ops> by_name;
@@ -66,15 +73,20 @@ absl::StatusOr<proto::Format> FormatOf(const char* format, const KernelBuilder& 
 using namespace kiln::dsl;  // NOLINT(google-build-using-namespace): the functions of one header
 
 kiln::TypeId kiln_trace::TypeFor(kiln_value_type type) {
-  std::vector<uint32_t> shape;
-  if (type.rows > 0) shape.push_back(type.rows);
-  if (type.columns > 0) shape.push_back(type.columns);
   if (type.scalar == KILN_NO_DTYPE || type.scalar > KILN_F64) {
     Fail(absl::InvalidArgumentError(absl::StrCat("no type of the language: dtype ", type.scalar)));
     type.scalar = KILN_I32;
   }
+  const std::vector<uint32_t> shape = ShapeOf(type);
   return shape.empty() ? builder.ScalarType(ScalarOf(type.scalar))
                        : builder.types().GetTensor(ScalarOf(type.scalar), shape);
+}
+
+std::vector<kiln::TypeId> kiln_trace::TypesFor(const kiln_value_type* types, size_t count) {
+  std::vector<kiln::TypeId> ids;
+  ids.reserve(count);
+  for (size_t i = 0; i < count; ++i) ids.push_back(TypeFor(types[i]));
+  return ids;
 }
 
 absl::Status kiln_trace::CheckDevice(const kiln::Device& of_data) const {
@@ -193,10 +205,8 @@ kiln_node kiln_trace_bit_cast(kiln_trace* trace, kiln_node x, kiln_value_type to
 
 kiln_node kiln_trace_tensor(kiln_trace* trace, const kiln_node* elements, size_t count,
                             kiln_value_type type) {
-  std::vector<uint32_t> shape = {type.rows};
-  if (type.columns > 0) shape.push_back(type.columns);
   const kiln::NodeNumber made =
-      trace->Try([&] { return trace->builder.MakeTensor(All(elements, count), shape); });
+      trace->Try([&] { return trace->builder.MakeTensor(All(elements, count), ShapeOf(type)); });
   return kiln_trace_cast(trace, Told(made), type);
 }
 
@@ -228,6 +238,12 @@ kiln_node kiln_trace_global(kiln_trace* trace, kiln_input storage, const kiln_no
 kiln_node kiln_trace_element(kiln_trace* trace, kiln_node address, const kiln_node* indices,
                              size_t count) {
   return Told(trace->Try([&] { return trace->builder.Element(Of(address), All(indices, count)); }));
+}
+
+kiln_node kiln_trace_join(kiln_trace* trace, const kiln_node* addresses, size_t count,
+                          kiln_value_type type) {
+  return Told(
+      trace->Try([&] { return trace->builder.Join(All(addresses, count), ShapeOf(type)); }));
 }
 
 kiln_node kiln_trace_load(kiln_trace* trace, kiln_node address) {
@@ -298,12 +314,49 @@ void kiln_trace_continue(kiln_trace* trace) {
 
 void kiln_trace_return(kiln_trace* trace, const kiln_node* values, const kiln_value_type* types,
                        size_t count) {
-  std::vector<kiln::TypeId> ids;
-  ids.reserve(count);
-  for (size_t i = 0; i < count; ++i) ids.push_back(trace->TypeFor(types[i]));
-  trace->builder.SetReturnTypes(ids);
+  if (trace->open_functions == 0) trace->builder.SetReturnTypes(trace->TypesFor(types, count));
   trace->Check([&] { return trace->builder.Return(All(values, count)); });
 }
+
+// --- Functions
+
+kiln_function kiln_trace_begin_function(kiln_trace* trace, const kiln_function_param* params,
+                                        size_t count, const kiln_value_type* results,
+                                        size_t result_count) {
+  std::vector<kiln::FunctionParam> made;
+  made.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    made.push_back({trace->TypeFor(params[i].type), params[i].by_reference != 0});
+  }
+  const std::vector<kiln::TypeId> returns = trace->TypesFor(results, result_count);
+  const kiln::FunctionId function =
+      trace->Try([&] { return trace->builder.BeginFunction(made, returns); });
+  if (trace->failure.ok()) ++trace->open_functions;
+  return {function.number()};
+}
+
+kiln_node kiln_trace_reference(kiln_trace* trace, kiln_input param) {
+  return Told(trace->Try([&] { return trace->builder.Reference(Of(param)); }));
+}
+
+void kiln_trace_end_function(kiln_trace* trace) {
+  trace->Check([&] { return trace->builder.EndFunction(); });
+  if (trace->failure.ok()) --trace->open_functions;
+}
+
+kiln_node kiln_trace_call(kiln_trace* trace, kiln_function function, const kiln_node* arguments,
+                          size_t count) {
+  return Told(trace->Try([&] {
+    return trace->builder.Call(kiln::FunctionId(function.number), All(arguments, count));
+  }));
+}
+
+kiln_node kiln_trace_result(kiln_trace* trace, kiln_node call, uint32_t index) {
+  return Told(
+      trace->Try([&] { return trace->builder.GetMember(Of(call), static_cast<int>(index)); }));
+}
+
+// --- Texts
 
 void kiln_trace_print(kiln_trace* trace, const char* format, const kiln_node* values,
                       size_t count) {

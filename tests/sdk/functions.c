@@ -120,6 +120,19 @@ kiln_status kiln_tree_deactivate(kiln_tree* tree, kiln_snode snode);
 kiln_input kiln_trace_snode(kiln_trace* trace, kiln_tree* tree, kiln_snode snode);
 kiln_node kiln_trace_cells(kiln_trace* trace, const char* op, kiln_input snode,
                            const kiln_node* indices, size_t count);
+_Static_assert(sizeof(kiln_function) == 4, "passed by value");
+_Static_assert(sizeof(kiln_function_param) == 16, "an array of them is passed");
+_Static_assert(offsetof(kiln_function_param, by_reference) == 12, "members stay");
+kiln_node kiln_trace_join(kiln_trace* trace, const kiln_node* addresses, size_t count,
+                          kiln_value_type type);
+kiln_function kiln_trace_begin_function(kiln_trace* trace, const kiln_function_param* params,
+                                        size_t count, const kiln_value_type* results,
+                                        size_t result_count);
+kiln_node kiln_trace_reference(kiln_trace* trace, kiln_input param);
+void kiln_trace_end_function(kiln_trace* trace);
+kiln_node kiln_trace_call(kiln_trace* trace, kiln_function function, const kiln_node* arguments,
+                          size_t count);
+kiln_node kiln_trace_result(kiln_trace* trace, kiln_node call, uint32_t index);
 #else
 #include <kiln/kiln.h>
 const char* kiln_error(void);

@@ -235,6 +235,9 @@ KILN_EXPORT kiln_node kiln_trace_global(kiln_trace* trace, kiln_input storage,
                                         const kiln_node* indices, size_t count);
 KILN_EXPORT kiln_node kiln_trace_element(kiln_trace* trace, kiln_node address,
                                          const kiln_node* indices, size_t count);
+/* A vector or matrix whose numbers are at these addresses, by row. */
+KILN_EXPORT kiln_node kiln_trace_join(kiln_trace* trace, const kiln_node* addresses, size_t count,
+                                      kiln_value_type type);
 KILN_EXPORT kiln_node kiln_trace_load(kiln_trace* trace, kiln_node address);
 KILN_EXPORT void kiln_trace_store(kiln_trace* trace, kiln_node address, kiln_node value);
 /* "atomic_add", …; returns what was there before. */
@@ -263,8 +266,37 @@ KILN_EXPORT void kiln_trace_else(kiln_trace* trace);
 KILN_EXPORT void kiln_trace_end(kiln_trace* trace);
 KILN_EXPORT void kiln_trace_break(kiln_trace* trace);
 KILN_EXPORT void kiln_trace_continue(kiln_trace* trace);
+/* Ends the kernel, or the open function. `types` of a kernel's results; those of a function are
+ * known, and `types` may be NULL. */
 KILN_EXPORT void kiln_trace_return(kiln_trace* trace, const kiln_node* values,
                                    const kiln_value_type* types, size_t count);
+
+/* Functions, which kernels call and which may call themselves; their loops are serial. What follows
+ * kiln_trace_begin_function is the function's, until kiln_trace_end_function; then the kernel, or
+ * the function around it, goes on. A function may be called from within itself. Values of its
+ * caller are no values of it: they are arguments. Arrays, fields and SNodes are the kernel's, and
+ * are used in functions, too. kiln_trace_return ends the function; without it, results are zero. */
+typedef struct kiln_function {
+  uint32_t number; /* 0: none */
+} kiln_function;
+/* A parameter of a function. */
+typedef struct kiln_function_param {
+  kiln_value_type type;
+  uint32_t by_reference; /* 1: the address of a number, through which the function may write */
+} kiln_function_param;
+/* Within the function, parameter number k is kiln_input {k}: of kiln_trace_param, or of
+ * kiln_trace_reference. */
+KILN_EXPORT kiln_function kiln_trace_begin_function(kiln_trace* trace,
+                                                    const kiln_function_param* params, size_t count,
+                                                    const kiln_value_type* results,
+                                                    size_t result_count);
+KILN_EXPORT kiln_node kiln_trace_reference(kiln_trace* trace, kiln_input param);
+KILN_EXPORT void kiln_trace_end_function(kiln_trace* trace);
+/* One argument for each parameter: a value, or an address of exactly the parameter's type. Returns
+ * the result, or what kiln_trace_result takes if there are several. */
+KILN_EXPORT kiln_node kiln_trace_call(kiln_trace* trace, kiln_function function,
+                                      const kiln_node* arguments, size_t count);
+KILN_EXPORT kiln_node kiln_trace_result(kiln_trace* trace, kiln_node call, uint32_t index);
 
 /* A line to standard output, and a check of debug builds. `format` has a {} for each value. */
 KILN_EXPORT void kiln_trace_print(kiln_trace* trace, const char* format, const kiln_node* values,
