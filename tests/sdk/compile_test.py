@@ -107,17 +107,43 @@ def test_lines_of_the_examples():
         ("MatMul(Vector<float>(1, 2), x[i]);", "as many rows as the first has columns"),
         ('Kernel k2("k", [](Array<int, 1> y) {}); const std::vector<int> v; k2(v);', "const"),
         ('Kernel k2("k", [](Array<int, 1> y) {}); std::vector<long> v; k2(v);', "another type"),
+        ("Field<Unknown, 1> f({3});", "a struct of KILN_STRUCT"),
+        ("Field<Weighted, 1> f({3}); x[i] = f[i];", "no match"),
+        ("Field<Weighted, 1> f({3}, kGrad);", "only fields of floats have gradients"),
+        (
+            'Kernel k2("k", [](Array<Weighted, 1> y) {}); Field<Weighted, 1> f({3}); k2(f);',
+            "a field of structs is no array of them",
+        ),
+        ("Function f([](Value<int> n) { Return(3); return n + 1; });", "a value of its own"),
+        ("Function f([](Ref<Vec<int, 2>> v) { v[0] = 1; }); Var<Vec<int, 2>> v; f(v);", "a number"),
+        ("Function f([](Value<int>& n) { return n + 1; });", "by value"),
+        ("Function f([](Value<int> n) { return n + 1; }); f(Vector<int>(1, 2));", "another shape"),
     ],
 )
 def test_mistakes_do_not_compile(tmp_path, code, reason):
     source = tmp_path / "mistake.cc"
     source.write_text(
-        "#include <kiln/dsl.hpp>\nusing namespace kiln::dsl;\nvoid mistake();\nvoid mistake() {\n"
+        "#include <kiln/dsl.hpp>\nusing namespace kiln::dsl;\nvoid mistake();\n"
+        "struct Unknown { int n; };\n"
+        "struct Weighted { int n; float w; };\nKILN_STRUCT(Weighted, n, w);\n"
+        "void mistake() {\n"
         f'  Kernel k("k", [](Array<float, 1> x) {{ ForEach(x, [&](Int i) {{ {code} }}); }});\n}}\n'
     )
     command = ["g++", "-std=c++17", *INCLUDES, "-c", str(source), "-o", "/dev/null"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and re.search(reason, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("members", ["a", "a, b", "b, a, c", "a, c"])
+def test_descriptions_of_structs_are_complete(tmp_path, members):
+    source = tmp_path / "incomplete.cc"
+    source.write_text(
+        "#include <kiln/dsl.hpp>\nstruct T { int a; kiln::dsl::Vec<float, 2> b; int c; };\n"
+        f"KILN_STRUCT(T, {members});\n"
+    )
+    command = ["g++", "-std=c++17", *INCLUDES, "-c", str(source), "-o", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "names all members of the struct" in done.stderr, done.stderr
 
 
 def says(kiln, program, **more):

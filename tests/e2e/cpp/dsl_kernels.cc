@@ -147,6 +147,13 @@ TEST(KernelTest, LaunchesThatFail) {
               HasSubstr("n is 3 at " __FILE__ ":" + std::to_string(line)));
   EXPECT_EQ(x.get(2), 7);
   EXPECT_EQ(x.get(3), 0);
+  Kernel copy("copy", [&](Value<int> n) {
+    line = __LINE__ + 1;
+    x[0] = x[n];
+  });
+  copy(2);
+  EXPECT_EQ(x.get(0), 7);
+  EXPECT_THAT(ErrorOf([&] { copy(4); }), HasSubstr(__FILE__ ":" + std::to_string(line)));
   Use(OnTestArch());
 
   Kernel k("k", [](Array<float, 1> x) { ForEach(x, [&](Int i) { x[i] = 1; }); });

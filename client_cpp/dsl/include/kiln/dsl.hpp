@@ -14,14 +14,18 @@
 #ifndef KILN_DSL_HPP_
 #define KILN_DSL_HPP_
 
-#include "kiln/dsl/data.hpp"        // IWYU pragma: export
-#include "kiln/dsl/decompose.hpp"   // IWYU pragma: export
-#include "kiln/dsl/error.hpp"       // IWYU pragma: export
-#include "kiln/dsl/kernel.hpp"      // IWYU pragma: export
-#include "kiln/dsl/statements.hpp"  // IWYU pragma: export
-#include "kiln/dsl/tape.hpp"        // IWYU pragma: export
-#include "kiln/dsl/tree.hpp"        // IWYU pragma: export
-#include "kiln/dsl/values.hpp"      // IWYU pragma: export
-#include "kiln/dsl/vectors.hpp"     // IWYU pragma: export
+#include "kiln/dsl/data.hpp"           // IWYU pragma: export
+#include "kiln/dsl/decompose.hpp"      // IWYU pragma: export
+#include "kiln/dsl/error.hpp"          // IWYU pragma: export
+#include "kiln/dsl/function.hpp"       // IWYU pragma: export
+#include "kiln/dsl/kernel.hpp"         // IWYU pragma: export
+#include "kiln/dsl/statements.hpp"     // IWYU pragma: export
+#include "kiln/dsl/struct.hpp"         // IWYU pragma: export
+#include "kiln/dsl/struct_data.hpp"    // IWYU pragma: export
+#include "kiln/dsl/struct_values.hpp"  // IWYU pragma: export
+#include "kiln/dsl/tape.hpp"           // IWYU pragma: export
+#include "kiln/dsl/tree.hpp"           // IWYU pragma: export
+#include "kiln/dsl/values.hpp"         // IWYU pragma: export
+#include "kiln/dsl/vectors.hpp"        // IWYU pragma: export
 
 #endif  // KILN_DSL_HPP_

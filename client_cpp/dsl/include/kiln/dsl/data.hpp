@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kiln/dsl/error.hpp"
+#include "kiln/dsl/struct.hpp"
 #include "kiln/dsl/values.hpp"
 
 namespace kiln::dsl {
@@ -52,11 +53,14 @@ class Elements {
     nodes.reserve(N);
     for (std::size_t i = 0; i < N; ++i) nodes.push_back(once[static_cast<std::int32_t>(i)].node());
     Trace::Current().SetPlace({file, line});
-    return Ref<T>(static_cast<const Data&>(*this).param(), std::move(nodes));
+    return static_cast<const Data&>(*this).PlaceAt(std::move(nodes));
   }
   template <typename I, typename = std::enable_if_t<kIsIndices<I>>>
   Ref<T> operator[](const I& at) const {
     return (*this)(at, Trace::Current().place().file, Trace::Current().place().line);
+  }
+  Ref<T> PlaceAt(std::vector<NodeNumber> indices) const {
+    return Ref<T>(static_cast<const Data&>(*this).source(), std::move(indices));
   }
 
  private:
@@ -67,7 +71,7 @@ class Elements {
     nodes.reserve(Count);
     for (const Index& index : indices) nodes.push_back(index.node);
     if constexpr (Count > 0) Trace::Current().SetPlace(indices[0].place);
-    return Ref<T>(static_cast<const Data&>(*this).param(), std::move(nodes));
+    return static_cast<const Data&>(*this).PlaceAt(std::move(nodes));
   }
 };
 
@@ -79,7 +83,7 @@ class Elements {
 //   });
 //   std::vector<float> numbers(1000, 1);
 //   scale(numbers, 2.0f);
-template <typename T, std::size_t N>
+template <typename T, std::size_t N, typename = void>
 class Array : public Elements<T, N, Array<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
@@ -95,6 +99,7 @@ class Array : public Elements<T, N, Array<T, N>> {
     }
     return param_;
   }
+  detail::Source source() const { return detail::Source(param()); }
 
  private:
   ParamId param_;
@@ -102,13 +107,13 @@ class Array : public Elements<T, N, Array<T, N>> {
 };
 
 // A parameter of a kernel that is a number, vector or matrix.
-template <typename T>
+template <typename T, typename = void>
 class Value : public Expr<T> {
  public:
   explicit Value(ParamId param) : Expr<T>(Trace::Current().Param(param)) {}
 };
 
-template <typename T, std::size_t N>
+template <typename T, std::size_t N, typename = void>
 class Field;
 
 namespace detail {
@@ -128,7 +133,11 @@ constexpr bool kIsField<Field<T, N>> = true;
 template <typename T, std::size_t N>
 struct Memory {
   Memory(T* from, const std::array<std::uint64_t, N>& extents, T* with_gradient = nullptr)
-      : data(from), shape(extents), gradient(with_gradient) {}
+      : data(from), shape(extents), gradient(with_gradient) {
+    if (detail::kIsStruct<T> && gradient != nullptr) {
+      throw Error(KILN_INVALID_ARGUMENT, "arrays of structs have no gradients: use fields");
+    }
+  }
   Memory(const Field<T, N>& of);  // NOLINT: as its memory
   template <typename Vector, typename = decltype(*std::declval<Vector&>().data()),
             typename = std::enable_if_t<!detail::kIsField<std::remove_const_t<Vector>>>>
@@ -140,6 +149,7 @@ struct Memory {
   }
   template <typename Vector, typename = decltype(*std::declval<Vector&>().data())>
   Memory(Vector& vector, Vector& with_gradient) : Memory(vector) {
+    static_assert(!detail::kIsStruct<T>, "arrays of structs have no gradients: use fields");
     static_assert(std::is_floating_point_v<ScalarIn<T>>, "only arrays of floats have gradients");
     if (with_gradient.size() != vector.size()) {
       throw Error(KILN_INVALID_ARGUMENT, "an array of " + std::to_string(vector.size()) +
@@ -166,7 +176,7 @@ inline constexpr WithGradient kGrad;
 //
 // Threads may share a field, as they may plain memory. On a CUDA device, functions throw Error if
 // the device fails.
-template <typename T, std::size_t N>
+template <typename T, std::size_t N, typename>
 class Field : public Elements<T, N, Field<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
@@ -244,7 +254,8 @@ class Field : public Elements<T, N, Field<T, N>> {
   const ::kiln_dense* get_dense() const { return dense_.get(); }
 
   // --- In kernels, beside f(i, j)
-  ParamId param() const { return Trace::Current().UseField(dense_.get()); }
+  ParamId param() const { return source().Use(); }
+  detail::Source source() const { return detail::Source(dense_); }
 
  private:
   Field(const std::array<std::uint64_t, N>& shape, std::shared_ptr<::kiln_dense> dense)
@@ -294,8 +305,11 @@ class Field : public Elements<T, N, Field<T, N>> {
 };
 
 template <typename T, std::size_t N>
-Memory<T, N>::Memory(const Field<T, N>& of)
-    : data(nullptr), shape(of.shape()), field(of.get_dense()) {}
+Memory<T, N>::Memory(const Field<T, N>& of) : data(nullptr), shape(of.shape()) {
+  static_assert(!detail::kIsStruct<T>,
+                "a field of structs is no array of them: name it in the kernel");
+  if constexpr (!detail::kIsStruct<T>) field = of.get_dense();
+}
 
 }  // namespace kiln::dsl
 

@@ -7,10 +7,13 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kiln/dsl/data.hpp"
 #include "kiln/dsl/error.hpp"
 #include "kiln/dsl/program.hpp"
+#include "kiln/dsl/struct_data.hpp"
+#include "kiln/dsl/struct_values.hpp"
 
 namespace kiln::dsl {
 
@@ -24,25 +27,53 @@ struct Parameter {
 template <typename T>
 struct Parameter<Value<T>> {
   using Argument = const T&;
-  static ParamId Add() { return Trace::Current().AddValue(Facts<T>::kType); }
-  static void Set(Program* program, ParamId param, const T& value) {
-    using S = ScalarIn<T>;
-    S numbers[Facts<T>::kCount];
-    static_assert(sizeof numbers == sizeof value);
-    std::memcpy(numbers, &value, sizeof value);
-    for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
-      if constexpr (std::is_floating_point_v<S>) {
-        program->SetFloat(param, i, numbers[i]);
-      } else {
-        program->SetInteger(param, i, static_cast<std::int64_t>(numbers[i]));
+  // The parts of a struct are parameters that follow each other.
+  static ParamId Add() {
+    std::vector<ValueType> types;
+    Parts<T>::AddTypes(&types);
+    const ParamId first = Trace::Current().AddValue(types[0]);
+    for (std::size_t i = 1; i < types.size(); ++i) Trace::Current().AddValue(types[i]);
+    return first;
+  }
+  // Returns the parameter after those of the value.
+  static ParamId Set(Program* program, ParamId param, const T& value) {
+    if constexpr (kIsStruct<T>) {
+      Struct<T>::ForEach([&](auto member) {
+        param = Parameter<Value<TypeIn<decltype(member)>>>::Set(program, param, member.pick(value));
+      });
+      return param;
+    } else {
+      using S = ScalarIn<T>;
+      S numbers[Facts<T>::kCount];
+      static_assert(sizeof numbers == sizeof value);
+      std::memcpy(numbers, &value, sizeof value);
+      for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
+        if constexpr (std::is_floating_point_v<S>) {
+          program->SetFloat(param, i, numbers[i]);
+        } else {
+          program->SetInteger(param, i, static_cast<std::int64_t>(numbers[i]));
+        }
       }
+      return {param.number + 1};
     }
   }
 };
 template <typename T, std::size_t N>
 struct Parameter<Array<T, N>> {
   using Argument = const Memory<T, N>&;
-  static ParamId Add() { return Trace::Current().AddArray(Facts<T>::kType, N); }
+  static ParamId Add() {
+    if constexpr (kIsStruct<T>) {
+      constexpr NumberTypes kTypes = Array<T, N>::kTypes;
+      ParamId last{};
+      for (std::uint32_t i = 0; i < kTypes.count; ++i) {
+        const auto count = static_cast<std::uint32_t>(sizeof(T) / kTypes.bytes[i]);
+        last = Trace::Current().AddArray({kTypes.dtypes[i], count, 0}, N);
+      }
+      return {last.number + 1 - kTypes.count};
+    } else {
+      return Trace::Current().AddArray(Facts<T>::kType, N);
+    }
+  }
   static void Set(Program* program, ParamId param, const Memory<T, N>& memory) {
     if (memory.field != nullptr) return program->SetField(param, memory.field);
     std::uint64_t size = 1;
@@ -52,7 +83,11 @@ struct Parameter<Array<T, N>> {
                                              ": no memory for an array of " + std::to_string(size) +
                                              " elements");
     }
-    if (memory.gradient != nullptr) {
+    if constexpr (kIsStruct<T>) {
+      for (std::uint32_t i = 0; i < Array<T, N>::kTypes.count; ++i) {
+        program->SetArray({param.number + i}, memory.data, memory.shape.data(), N);
+      }
+    } else if (memory.gradient != nullptr) {
       program->SetArrayWithGradient(param, memory.data, memory.gradient, memory.shape.data(), N);
     } else {
       program->SetArray(param, memory.data, memory.shape.data(), N);
@@ -62,12 +97,35 @@ struct Parameter<Array<T, N>> {
 
 template <typename R>
 struct Result {
-  static_assert(kIsOperand<R>, "a kernel returns a value of its own: of a number, Expr<int>(3)");
+  static_assert(kIsValue<R>, "a kernel returns a value of its own: of a number, Expr<int>(3)");
   using Type = typename R::Of;
   static void Return(const R& value) {
-    Trace::Current().Return({Expr<Type>(value).node()}, {Facts<Type>::kType});
+    std::vector<NodeNumber> nodes;
+    Parts<Type>::AddNodes(value, &nodes);
+    std::vector<ValueType> types;
+    Parts<Type>::AddTypes(&types);
+    Trace::Current().Return(nodes, types);
   }
 };
+
+// Reads a value of the program from the slots of a launch's results, from `slot` on. Returns the
+// next one.
+template <typename T>
+std::size_t TakeResults(const Program& program, std::size_t slot, T* value) {
+  if constexpr (kIsStruct<T>) {
+    Struct<T>::ForEach(
+        [&](auto member) { slot = TakeResults(program, slot, &member.pick(*value)); });
+  } else {
+    using S = ScalarIn<T>;
+    S numbers[Facts<T>::kCount];
+    for (S& number : numbers) {
+      const std::uint64_t bits = program.result(slot++);
+      std::memcpy(&number, &bits, sizeof(S));
+    }
+    std::memcpy(value, numbers, sizeof *value);
+  }
+  return slot;
+}
 
 template <typename>
 struct Signature;
@@ -103,15 +161,8 @@ class KernelOf {
     SetAll(std::index_sequence_for<Params...>(), arguments...);
     program_.Run();
     if constexpr (!std::is_void_v<Returns>) {
-      using T = typename detail::Result<Returns>::Type;
-      using S = ScalarIn<T>;
-      T value;
-      S numbers[Facts<T>::kCount];
-      for (std::uint32_t i = 0; i < Facts<T>::kCount; ++i) {
-        const std::uint64_t slot = program_.result(i);
-        std::memcpy(&numbers[i], &slot, sizeof(S));
-      }
-      std::memcpy(&value, numbers, sizeof value);
+      typename detail::Result<Returns>::Type value;
+      detail::TakeResults(program_, 0, &value);
       return value;
     }
   }

@@ -4,6 +4,8 @@
 // The first mistake ends the trace: what follows makes nothing, and Program::Compile returns it
 // with the program's file and line.
 //
+// A kernel may have functions, which are traced when the kernel first calls them.
+//
 // Thread safety: one trace for one thread; several threads may trace at once.
 #ifndef KILN_DSL_TRACE_HPP_
 #define KILN_DSL_TRACE_HPP_
@@ -14,7 +16,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln::dsl {
@@ -41,7 +46,7 @@ class Trace {
     return *Slot();
   }
 
-  Trace() : trace_(kiln_trace_new()), outer_(Slot()), serial_(NextSerial()) {
+  Trace() : trace_(kiln_trace_new()), outer_(Slot()), serial_(NextSerial()), scope_(serial_) {
     if (trace_ == nullptr) std::abort();
     Slot() = this;
   }
@@ -55,6 +60,9 @@ class Trace {
   ::kiln_trace* get() const { return trace_; }
   // No other trace of the program has this number.
   std::uint64_t serial() const { return serial_; }
+  // The kernel, or that function of it whose body is being traced. Each has values of its own.
+  std::uint64_t scope() const { return scope_; }
+  bool IsInFunction() const { return scope_ != serial_; }
 
   // Of what is made from now on.
   void SetPlace(Place place) {
@@ -109,6 +117,9 @@ class Trace {
   NodeNumber Element(NodeNumber address, const std::vector<NodeNumber>& indices) {
     return kiln_trace_element(trace_, address, indices.data(), indices.size());
   }
+  NodeNumber Join(const std::vector<NodeNumber>& addresses, ValueType type) {
+    return kiln_trace_join(trace_, addresses.data(), addresses.size(), type);
+  }
   NodeNumber Load(NodeNumber address) { return kiln_trace_load(trace_, address); }
   void Store(NodeNumber address, NodeNumber value) { kiln_trace_store(trace_, address, value); }
   NodeNumber Atomic(const char* op, NodeNumber address, NodeNumber value) {
@@ -142,6 +153,40 @@ class Trace {
     kiln_trace_return(trace_, values.data(), types.data(), values.size());
   }
 
+  // --- Functions
+  // The function number `serial` of the program in this kernel. Where the kernel has none yet,
+  // traces `body` as it.
+  template <typename Body>
+  ::kiln_function FunctionNumber(std::uint64_t serial,
+                                 const std::vector<::kiln_function_param>& params,
+                                 const std::vector<ValueType>& results, const Body& body) {
+    const auto known = functions_.find(serial);
+    if (known != functions_.end()) return known->second;
+    const ::kiln_function made = kiln_trace_begin_function(trace_, params.data(), params.size(),
+                                                           results.data(), results.size());
+    functions_[serial] = made;  // before its body, which may call it
+    const std::uint64_t caller = scope_;
+    const std::vector<ValueType> callers_results = std::exchange(results_, results);
+    const Place place = place_;
+    scope_ = NextSerial();
+    body();
+    kiln_trace_end_function(trace_);
+    scope_ = caller;
+    results_ = callers_results;
+    SetPlace(place);
+    return made;
+  }
+  // Of the open function.
+  const std::vector<ValueType>& results() const { return results_; }
+  NodeNumber Reference(ParamId param) { return kiln_trace_reference(trace_, param); }
+  NodeNumber Call(::kiln_function function, const std::vector<NodeNumber>& arguments) {
+    return kiln_trace_call(trace_, function, arguments.data(), arguments.size());
+  }
+  // Of a call with several.
+  NodeNumber Result(NodeNumber call, std::uint32_t index) {
+    return kiln_trace_result(trace_, call, index);
+  }
+
   // `format` has a {} for each value.
   void Print(const std::string& format, const std::vector<NodeNumber>& values) {
     kiln_trace_print(trace_, format.c_str(), values.data(), values.size());
@@ -151,22 +196,50 @@ class Trace {
     kiln_trace_assert(trace_, condition, format.c_str(), values.data(), values.size());
   }
 
+  // A number that nothing else in the program has.
+  static std::uint64_t NextSerial() {
+    static std::uint64_t last = 0;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  }
+
  private:
   static Trace*& Slot() {
     static thread_local Trace* current = nullptr;
     return current;
   }
 
-  static std::uint64_t NextSerial() {
-    static std::uint64_t last = 0;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
-  }
-
   ::kiln_trace* trace_;
   Trace* outer_;  // the thread's before this one
-  std::uint64_t serial_;
+  std::uint64_t serial_, scope_;
+  std::map<std::uint64_t, ::kiln_function> functions_;
+  std::vector<ValueType> results_;
   Place place_ = {"", 0};
 };
+
+namespace detail {
+
+// Arrays, fields and SNodes, of which the latter two become parameters of a kernel when it first
+// uses them. Keeps what it names.
+class Source {
+ public:
+  explicit Source(ParamId array) : param_(array) {}
+  explicit Source(std::shared_ptr<::kiln_dense> field) : field_(std::move(field)) {}
+  Source(std::shared_ptr<::kiln_tree> tree, ::kiln_snode snode)
+      : tree_(std::move(tree)), snode_(snode) {}
+
+  ParamId Use() const {
+    if (field_ != nullptr) return Trace::Current().UseField(field_.get());
+    return tree_ != nullptr ? Trace::Current().UseSNode(tree_.get(), snode_) : param_;
+  }
+
+ private:
+  ParamId param_ = {};
+  std::shared_ptr<::kiln_dense> field_;
+  std::shared_ptr<::kiln_tree> tree_;
+  ::kiln_snode snode_ = {};
+};
+
+}  // namespace detail
 
 }  // namespace kiln::dsl
 

@@ -58,7 +58,9 @@ class SNode {
   void DeactivateAll() const { Check(kiln_tree_deactivate(tree_.get(), snode_)); }
 
   // --- In kernels
-  ParamId param() const { return Trace::Current().UseSNode(tree_.get(), snode_); }
+  ParamId param() const { return source_of(snode_).Use(); }
+  // Of an SNode or field of the same tree.
+  detail::Source source_of(::kiln_snode snode) const { return detail::Source(tree_, snode); }
   // Where the index that counts the cells of a list is among those of the fields in it.
   std::size_t OwnPosition() const {
     return static_cast<std::size_t>(
@@ -112,7 +114,7 @@ class Tree {
 // A field in the cells of an SNode, zeroed. N: the axes of the SNodes from the root to it. Kernels
 // that use it have it among their arguments; copies share its memory. Reading a cell that is not
 // active gives zeros; writing activates it.
-template <typename T, std::size_t N>
+template <typename T, std::size_t N, typename = void>
 class TreeField : public Elements<T, N, TreeField<T, N>> {
  public:
   static constexpr std::size_t kAxes = N;
@@ -162,7 +164,8 @@ class TreeField : public Elements<T, N, TreeField<T, N>> {
   void CopyFrom(const T* elements) const { Check(kiln_tree_write_all(tree(), field_, elements)); }
 
   // --- In kernels: f(i, j), and
-  ParamId param() const { return Trace::Current().UseSNode(tree(), field_); }
+  ParamId param() const { return source().Use(); }
+  detail::Source source() const { return parent_.source_of(field_); }
 
  private:
   TreeField(const SNode& parent, ::kiln_snode field) : parent_(parent), field_(field) {}
@@ -239,7 +242,7 @@ Expr<std::int32_t> Append(const TreeField<T, N>& field, typename Ref<T>::Given v
   std::vector<NodeNumber> at = {Index(above, place.file, place.line).node...};
   at.insert(at.begin() + static_cast<std::ptrdiff_t>(std::min(list.OwnPosition(), at.size())),
             number.node());
-  Ref<T>(field.param(), std::move(at)) = value;
+  field.PlaceAt(std::move(at)) = value;
   return number;
 }
 

@@ -74,7 +74,8 @@ constexpr bool Holds(Number number) {
 // Scalar: of the numbers. Row: what one index gives. With<S>: the same shape of other numbers.
 template <typename T>
 struct Facts {
-  static_assert(DtypeOf<T>() != KILN_NO_DTYPE, "no type of the language");
+  static_assert(DtypeOf<T>() != KILN_NO_DTYPE,
+                "no type of the language: a number, Vec, Mat, or a struct of KILN_STRUCT");
   using Scalar = T;
   template <typename S>
   using With = S;

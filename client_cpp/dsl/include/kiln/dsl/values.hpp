@@ -22,25 +22,32 @@
 
 namespace kiln::dsl {
 
-template <typename T>
+// The second parameter chooses the implementation: see struct_values.hpp.
+template <typename T, typename = void>
 class Expr;
-template <typename T>
+template <typename T, typename = void>
 class Ref;
+template <typename T, typename = void>
+class Var;
 
-// The base of what operators take. Belongs to the kernel in whose function it was made.
+// The base of what operators take. Belongs to the kernel, or the function, that made it.
 class Operand {
  public:
-  Operand() : trace_(Trace::Current().serial()) {}
+  Operand() : scope_(Trace::Current().scope()) {}
 
  protected:
   // Its numbers mean something else in another kernel.
   void CheckOwn() const {
-    if (trace_ == Trace::Current().serial()) return;
-    Refuse(Trace::Current().place(), "a value of another kernel is used in this one");
+    const Trace& trace = Trace::Current();
+    if (scope_ == trace.scope()) return;
+    Refuse(trace.place(), trace.IsInFunction()
+                              ? "a value of the caller, or of another kernel, is used in a "
+                                "function: pass it as an argument"
+                              : "a value of another kernel is used in this one");
   }
 
  private:
-  std::uint64_t trace_;
+  std::uint64_t scope_;
 };
 
 // The type of an operand's value; C++ numbers are their own.
@@ -80,6 +87,7 @@ using ConstantType = std::conditional_t<
 template <typename A, typename B>
 using TypeBeside = typename std::conditional_t<
     kIsOperand<A>, ValueIn<A>, ValueIn<ConstantType<A, ScalarIn<typename ValueIn<B>::Type>>>>::Type;
+namespace detail {
 // Constants are looked at only if they are numbers.
 template <typename A, typename B, bool kBoth = kIsOperand<A> && kIsOperand<B>,
           bool kA = kIsOperand<A>>
@@ -99,6 +107,7 @@ struct Pair<A, B, false, false> {
   using Second = typename B::Of;
   using First = ConstantType<A, ScalarIn<Second>>;
 };
+}  // namespace detail
 
 template <typename Number>
 std::string TextOf(Number number) {
@@ -148,7 +157,7 @@ NodeNumber ConstantNodeOf(const T& constant, Place place) {
 // A place in an index or an assignment, with the line of the program that says it.
 struct Index;
 
-template <typename T>
+template <typename T, typename>
 class Expr : public Operand {
  public:
   using Of = T;  // the type of the value
@@ -257,16 +266,21 @@ struct Index {
   NodeNumber node;
 };
 
-template <typename T>
+template <typename T, typename>
 class Ref : public Operand {
  public:
   using Of = T;  // the type of the value
 
-  explicit Ref(NodeNumber address) : address_(address), storage_{0} {}
+  explicit Ref(NodeNumber address) : address_(address), source_(ParamId{}) {}
   // Of an array or field. Its address is computed where it is used. A kernel's operations are
   // therefore in one order, whatever the order in which a compiler computes operands.
-  Ref(ParamId storage, std::vector<NodeNumber> indices)
-      : address_{0}, storage_(storage), indices_(std::move(indices)), is_global_(true) {}
+  Ref(detail::Source source, std::vector<NodeNumber> indices)
+      : address_{0}, source_(std::move(source)), indices_(std::move(indices)), is_global_(true) {}
+  // Of the numbers from `first` on of such an element, which is a vector.
+  Ref(detail::Source source, std::vector<NodeNumber> indices, std::uint32_t first)
+      : Ref(std::move(source), std::move(indices)) {
+    first_ = static_cast<std::int64_t>(first);
+  }
   Ref(const Ref&) = default;  // the same place
 
   // A value, with the line that assigns it.
@@ -295,8 +309,11 @@ class Ref : public Operand {
   };
 
   // All of these return nothing: an assignment is no value.
-  void operator=(const Given& value) { Store(value); }       // NOLINT
-  void operator=(const Ref& other) { Store(Given(other)); }  // NOLINT
+  void operator=(const Given& value) { Store(value); }  // NOLINT
+  void operator=(const Ref& other) {                    // NOLINT
+    const Place place = Trace::Current().place();       // of the indices
+    Store(Given(other, place.file, place.line));
+  }
   void operator+=(const Given& value) { Update("atomic_add", value); }
   void operator-=(const Given& value) { Update("atomic_sub", value); }
   void operator*=(const Given& value) { Update("atomic_mul", value); }
@@ -326,10 +343,21 @@ class Ref : public Operand {
 
   NodeNumber address() const {
     this->CheckOwn();
-    return is_global_ ? Trace::Current().Global(storage_, indices_) : address_;
+    if (!is_global_) return address_;
+    const NodeNumber element = Trace::Current().Global(source_.Use(), indices_);
+    return first_ < 0 ? element : PartOf(element);
   }
 
  private:
+  NodeNumber PartOf(NodeNumber element) const {
+    Trace& trace = Trace::Current();
+    std::vector<NodeNumber> numbers;
+    numbers.reserve(Facts<T>::kCount);
+    for (std::int64_t i = first_; i < first_ + Facts<T>::kCount; ++i) {
+      numbers.push_back(trace.Element(element, {trace.Integer(i, KILN_I32)}));
+    }
+    return Facts<T>::kIsScalar ? numbers[0] : trace.Join(numbers, Facts<T>::kType);
+  }
   void Store(const Given& value) {
     Trace::Current().SetPlace(value.place);
     Trace::Current().Store(address(), value.node);
@@ -346,17 +374,20 @@ class Ref : public Operand {
   }
 
   NodeNumber address_;
-  ParamId storage_;
+  detail::Source source_;
   std::vector<NodeNumber> indices_;
   bool is_global_ = false;
+  std::int64_t first_ = -1;  // of the element's numbers; -1: all are the value
 };
 
-template <typename T>
-Expr<T>::Expr(const Ref<T>& place) : node_(Trace::Current().Load(place.address())) {}
+template <typename T, typename U>
+Expr<T, U>::Expr(const Ref<T>& place) : node_(Trace::Current().Load(place.address())) {}
 
-template <typename T>
+template <typename T, typename>
 class Var : public Ref<T> {
  public:
+  // Zeros.
+  Var() : Ref<T>(Trace::Current().Local({0}, Facts<T>::kType)) {}
   template <typename A, typename = std::enable_if_t<kIsOperand<A> || kIsConstant<A>>>
   Var(const A& init, const char* file = __builtin_FILE(),  // NOLINT: as a variable of C++
       int line = __builtin_LINE())
@@ -381,7 +412,7 @@ class Var : public Ref<T> {
 // Calls of the language's binary op with operands of the same kernel, or a C++ number.
 template <typename R, typename A, typename B>
 Expr<R> BinaryOp(const char* op, const A& a, const B& b) {
-  using Types = Pair<A, B>;
+  using Types = detail::Pair<A, B>;
   static_assert(kShapesFit<typename Types::First, typename Types::Second>,
                 "vectors and matrices of different shapes");
   const NodeNumber first = OperandNode<R, typename Types::First>(a);
@@ -390,11 +421,13 @@ Expr<R> BinaryOp(const char* op, const A& a, const B& b) {
 }
 
 template <typename A, typename B>
-using PromotedPair = Promoted<typename Pair<A, B>::First, typename Pair<A, B>::Second>;
+using PromotedPair =
+    Promoted<typename detail::Pair<A, B>::First, typename detail::Pair<A, B>::Second>;
 template <typename A, typename B>
-using TruthPair = Shaped<typename Pair<A, B>::First, typename Pair<A, B>::Second, bool>;
+using TruthPair =
+    Shaped<typename detail::Pair<A, B>::First, typename detail::Pair<A, B>::Second, bool>;
 template <typename A, typename B>
-using FirstOf = typename Pair<A, B>::First;
+using FirstOf = typename detail::Pair<A, B>::First;
 template <typename A, typename B>
 using FloatPair = FloatOf<PromotedPair<A, B>>;
 
@@ -515,7 +548,7 @@ auto Select(const C& condition, const A& a, const B& b) {
   if constexpr (!kIsOperand<A> && !kIsOperand<B>) {
     return Select(condition, Plain(a), b);
   } else {
-    using Types = Pair<A, B>;
+    using Types = detail::Pair<A, B>;
     using R = PromotedPair<A, B>;
     return Expr<R>(Trace::Current().Select(
         Expr<typename C::Of>(condition).node(), OperandNode<R, typename Types::First>(a),
