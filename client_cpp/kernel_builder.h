@@ -268,9 +268,9 @@ class KernelBuilder {
   NodeNumber CastScalars(NodeNumber x, Scalar to);        // element-wise, shape kept
   NodeNumber FoldedCast(NodeNumber constant, Scalar to);  // none: not folded
   absl::StatusOr<NodeNumber> Condition(NodeNumber x);
-  // The type in which to compute a power of two integers, none where the base's will do: an
-  // exponent of a wider type, or of the other sign, may lose bits in that. A base wraps alike in
-  // both.
+  // The type in which to compute a power of two integers; none where the base's type will do. An
+  // exponent of a wider type, or of the other sign, may lose bits in the base's type. A base wraps
+  // alike in both.
   Scalar TypeOfPower(NodeNumber base, NodeNumber exponent) const;
   absl::StatusOr<NodeNumber> WidePower(NodeNumber base, NodeNumber exponent, Scalar wide);
   absl::StatusOr<NodeNumber> Operation(proto::NodeKind kind, proto::Op op,

@@ -1,11 +1,11 @@
 // A session: one connection to Kiln's compile service and the instances made through it. Python and
 // C++ programs share this client.
 //
-// Compile looks for an instance in this order: this process's own table → the disk tier (read
-// directly, mapped; the daemon learns of the hit from the hit log) → the daemon, first by key alone
-// (Lookup), then with the whole unit (Compile) → with KILN_SERVER=off, a private worker. With
-// KILN_SERVER=HOST:PORT the daemon asks that kilnd before it compiles; if that kilnd is
-// unavailable, it compiles itself.
+// Compile looks for an instance in this process's own table, then in the disk tier. It maps the
+// file itself, and the daemon learns of the hit from the hit log. It then asks the daemon, first by
+// key alone (Lookup), then with the whole unit (Compile). With KILN_SERVER=off, it asks a private
+// worker instead. With KILN_SERVER=HOST:PORT the daemon asks that kilnd before it compiles; if that
+// kilnd is unavailable, it compiles itself.
 //
 // Thread safety: all methods may be called from any thread. fork: the child may continue to use a
 // session; it makes new connections and threads on first use.

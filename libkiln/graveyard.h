@@ -10,7 +10,7 @@
 
 namespace kiln::capi {
 
-// Keeps the last kKept objects of a type, so that a program that uses one of them gets an error
+// Keeps the last kKept objects of a type. A program that uses one of them then gets an error
 // instead of memory that is another object by now. Thread-safe.
 template <typename Object>
 void Bury(std::unique_ptr<Object> object) {

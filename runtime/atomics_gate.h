@@ -2,8 +2,8 @@
 // or one thread alone that uses plain reads and writes.
 //
 // It orders loops whose bodies contain atomics. Serial code, and the sums that a reduction adds
-// once per chunk, do not pass the gate: a program whose threads launch kernels that update the same
-// element concurrently has to order those launches itself.
+// once per chunk, do not pass the gate. If threads of a program launch kernels that update the same
+// element this way, the program has to order those launches itself.
 //
 // One gate for the process, also if its parts have thread pools of their own: their kernels may
 // share memory. Thread safety: all functions. fork: the child finds the gate open.

@@ -1,9 +1,9 @@
 // Memory of the cells of one tree: an arena of mapped memory, and per SNode an allocator of cells
 // of one size.
 //
-// Allocated cells are zero. Memory stays with its SNode until the arena is destroyed: a thread that
-// still holds the address of a collected cell reads and writes a cell of the same SNode, or an
-// unused one.
+// Allocated cells are zero. Memory stays with its SNode until the arena is destroyed. A thread that
+// still holds the address of a collected cell therefore reads and writes a cell of the same SNode,
+// or an unused one.
 //
 // Each allocator keeps its free cells in shards. A thread tries its own shard first, so threads
 // rarely contend and none waits for another.

@@ -100,7 +100,7 @@ class Device {
     return static_cast<double>(to.nanoseconds - from.nanoseconds) * 1e-9;
   }
   // Work that other libraries start in a stream (its handle) comes after what the device was given
-  // before, and what it is given later comes after the stream's work so far.
+  // before. What the device is given later comes after the stream's work so far.
   virtual Result<> ReleaseTo(uint64_t /*stream*/) { return {}; }
   virtual Result<> WaitFor(uint64_t /*stream*/) { return {}; }
   // The calling thread's launches go to this stream from now on; 0: to the device's own. The stream

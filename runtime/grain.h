@@ -36,14 +36,14 @@ class Cost {
     return static_cast<double>(iterations) * value() / kUnit;
   }
   void Measure(int64_t nanoseconds, int64_t iterations);
-  // The same, but what takes more than twice the estimate counts only if the next measurement does,
-  // too: one launch is slow if its data is new to the caches, or if another program had a core. For
+  // The same, but a time of more than twice the estimate counts only if the next one is as long. A
+  // single launch is slow if its data is new to the caches, or if another program had a core. For
   // variants that launches would not take again for long after such a measurement.
   void MeasureUnlessOnce(int64_t nanoseconds, int64_t iterations);
   // Measures a few of the iterations, once; returns the first iteration still to run.
   int64_t Try(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end, int64_t unit);
-  // Runs iterations on the caller if they are known to be short: a loop for which two looks at the
-  // clock, or a decision about threads, would take as long. False, having done nothing, for others,
+  // Runs iterations on the caller if they are known to be short: two looks at the clock, or a
+  // decision about threads, would take as long as the loop. False, having done nothing, for others,
   // and for one short loop in kSampledOf, which is to be measured: what an iteration costs may
   // change with the data.
   bool RunShort(KilnTask run, const KilnContext& ctx, int64_t begin, int64_t end) {

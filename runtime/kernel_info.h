@@ -49,9 +49,9 @@ struct TaskInfo {
   uint32_t partial_bytes = 0;  // of one piece
   uint64_t grain = 0;          // the least number of iterations per piece
   uint32_t block_dim = 0;      // threads of a block, on CUDA
-  // On CUDA: the least iterations of a thread (0: one), the most blocks as a multiple of those that
-  // run at once (0: any), and about how many iterations there are: so many times the arguments in
-  // the slots.
+  // On CUDA: the least iterations of a thread (0: one), and the most blocks, as a multiple of those
+  // that run at once (0: any). Then, about how many iterations there are: so many times the
+  // arguments in the slots.
   uint32_t items_per_thread = 0;
   uint32_t waves = 0;
   uint64_t length_factor = 0;  // 0: unknown

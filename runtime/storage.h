@@ -21,7 +21,8 @@ enum class HostAccess : uint8_t { kRead, kWrite, kOverwrite };
 // thread-safe.
 //
 // The host uses the memory at host(). For a device with memory of its own that is a mirror, and
-// Touch comes before each use of it; what the host has at host() after the next launch is outdated.
+// Touch comes before each use of it. After the next launch, what the host has at host() is
+// outdated.
 class Buffer {
  public:
   virtual ~Buffer() = default;

@@ -30,8 +30,8 @@ class ThreadTape {
   uint8_t* Top(uint64_t bytes) { return memory_ + used_ - bytes; }
   void Pop(uint64_t bytes);
 
-  // The most bytes of a tape: what SetLimit said, or else SetDefaultLimit, or else a quarter of
-  // the machine's memory, shared by a thread for each of its CPUs.
+  // The most bytes of a tape: what SetLimit said, or else SetDefaultLimit. Otherwise it is a
+  // quarter of the machine's memory, shared by a thread for each of its CPUs.
   static uint64_t Limit();
   // What SetLimit said; 0: nothing.
   static uint64_t GivenLimit();

@@ -1,5 +1,5 @@
 // Sets large memory to zero without touching pages that hold zeros because nothing has written to
-// them. Programs clear the gradients of all fields at each step; where a field is much larger than
+// them. Programs clear the gradients of all fields at each step. Where a field is much larger than
 // the part that they use, only that part costs time and memory.
 #ifndef KILN_CLIENT_CPP_HOST_CLEAR_MEMORY_H_
 #define KILN_CLIENT_CPP_HOST_CLEAR_MEMORY_H_

@@ -22,9 +22,9 @@ struct ArrayView {
   bool writable;
 };
 
-// Returns false, without a Python error, for objects that a kernel cannot access in place: other
-// objects, strides that are not C order, foreign byte order, unknown dtypes, an ndarray whose
-// memory was freed. Takes a few nanoseconds, because every launch calls it.
+// Returns false, without a Python error, for objects that a kernel cannot access in place. These
+// are other objects, strides that are not C order, foreign byte order, unknown dtypes, and an
+// ndarray whose memory was freed. Takes a few nanoseconds, because every launch calls it.
 bool ViewArray(PyObject* object, ArrayView* view);
 
 // Also of those that kernels cannot access in place.

@@ -1,7 +1,7 @@
 // The C type of a tape's recorded calls: a sequence of pairs (function, tuple of arguments).
 //
-// It keeps the objects of all calls in one array and makes pairs only where Python asks for them:
-// programs record tens of thousands of calls a step, and pairs would cost more than the launches.
+// It keeps the objects of all calls in one array and makes pairs only where Python asks for them.
+// Programs record tens of thousands of calls a step, and pairs would cost more than the launches.
 #ifndef KILN_CLIENT_PY_NATIVE_CALLS_OBJECT_H_
 #define KILN_CLIENT_PY_NATIVE_CALLS_OBJECT_H_
 

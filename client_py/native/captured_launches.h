@@ -1,6 +1,6 @@
-// The launches of a captured graph (client_py/kiln/graph/captured.py): instances with their slots,
-// of which a device starts those in a row at once whose outcome the host need not look at. The
-// others are launched one by one.
+// The launches of a captured graph (client_py/kiln/graph/captured.py): instances with their slots.
+// A device starts those in a row at once whose outcome the host need not look at. The others are
+// launched one by one.
 #ifndef KILN_CLIENT_PY_NATIVE_CAPTURED_LAUNCHES_H_
 #define KILN_CLIENT_PY_NATIVE_CAPTURED_LAUNCHES_H_
 

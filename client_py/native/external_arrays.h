@@ -1,5 +1,5 @@
 // Arrays of other libraries in the memory of the device, as arguments of a call of a kernel that
-// has an instance: what data/interop.py does, without Python code of Kiln's.
+// has an instance. Does what data/interop.py does, without Python code of Kiln's.
 #ifndef KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 #define KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 
@@ -45,8 +45,8 @@ class ExternalArrays {
     PyObject* array = nullptr;
     std::shared_ptr<FieldStorage> storage;
   };
-  // Of tensors that calls have used, without owners of their memory: for the next calls with
-  // tensors of the same memory and form, since making one takes longer than a launch.
+  // Of tensors that calls have used, without owners of their memory. The next calls with tensors of
+  // the same memory and form use these, since making one takes longer than a launch.
   static View& SpareFor(const void* data);
 
   bool TryViewOne(PyObject* value, PyObject** view);

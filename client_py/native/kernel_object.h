@@ -23,8 +23,8 @@ bool IsKernel(PyObject* object);
 bool IsDerivative(PyObject* kernel);
 
 // For graphs (captured_launches.h). All need the GIL.
-// The instance of a kernel that answers a call, which the kernel may drop when Python code runs
-// next; null if there is none, or with a Python error.
+// The instance of a kernel that answers a call. The kernel may drop it when Python code runs next.
+// Null if there is none, or with a Python error.
 BoundInstance* FindInstance(PyObject* kernel, PyObject* const* args, Py_ssize_t count);
 // Launches with these slots, and tells the profiler. False with a Python error. Requires: the
 // kernel returns nothing, and the caller holds a reference to `bound`.

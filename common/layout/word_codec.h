@@ -2,9 +2,9 @@
 // side of what server/compiler/lowering/quant_bits.cc emits for kernels.
 //
 // Integers keep their low bits. Fixed-point numbers are digits times a scale: to the nearest,
-// halves away from zero, then as integers. Floats have the digits of f32 after the leading 1,
-// to the nearest, an exponent of fewer bits, and neither infinities nor denormals: what is too
-// large becomes the largest, what is too small zero. Floats with a shared exponent state the
+// halves away from zero, then as integers. Floats have the digits of f32 after the leading 1, to
+// the nearest, and an exponent of fewer bits. They have neither infinities nor denormals: what is
+// too large becomes the largest, what is too small zero. Floats with a shared exponent state the
 // leading 1; a write rescales all that share it.
 //
 // Thread safety: immutable once made.

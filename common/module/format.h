@@ -10,13 +10,13 @@
 // from the file without loading it, and they need no relocations. All code addresses are distances
 // from the tables' first byte, which the linker fills in.
 //
-// Versions. Readers accept other minor versions: a newer writer may add tables, and fields at the
-// end of a record, which older readers skip by `stride`; fields that a record of an older writer
+// Versions. Readers accept other minor versions. A newer writer may add tables, and fields at the
+// end of a record, which older readers skip by `stride`. Fields that a record of an older writer
 // lacks are zero. A change of meaning is a new major version. kModuleAbi numbers what the code
-// expects of the runtime (runtime/abi.h, the parts for launches), kTreeAbi what it expects of the
-// data of trees (the rest of abi.h, and the layout rules of common/layout/layout.h); modules
+// expects of the runtime (runtime/abi.h, the parts for launches). kTreeAbi numbers what it expects
+// of the data of trees (the rest of abi.h, and the layout rules of common/layout/layout.h). Modules
 // without trees state 0. kCudaAbi numbers what images for CUDA devices expect of both
-// (runtime/cuda_abi.h); modules without images state 0. All are counted by hand. The structs of
+// (runtime/cuda_abi.h). Modules without images state 0. All are counted by hand. The structs of
 // abi.h grow at their ends only, so a runtime runs modules of all smaller numbers since
 // kOldestModuleAbi. Readers of module ABI 2 know no images: a module that also has code for CPUs
 // states 2, since they run that. One that has images alone states 3. Readers of module ABI 3 would

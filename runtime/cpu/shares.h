@@ -1,7 +1,7 @@
 // The iterations of a loop, dealt to the threads that run it.
 //
 // Each thread owns one share, whose chunks it takes from the front. A thread without work takes the
-// back half of what another one has left, so that a share whose owner is late or slow is divided in
+// back half of what another one has left. A share whose owner is late or slow is thus divided in
 // few steps, however many threads there are. It begins to search at a random thread: threads that
 // finish together do not all turn to the same one.
 //

@@ -10,9 +10,9 @@
 // After a launch threads spin for a moment, so that the next one meets them awake, then park. They
 // do not spin where they were preempted while doing so: then another program needs the core.
 //
-// Thread safety: TryRun may be called from any thread, also from within a task; only
-// one range runs on a pool at a time. fork: the child gets a process pool of its own. It has no
-// threads of other pools: there, loops run on their callers.
+// Thread safety: TryRun may be called from any thread, also from within a task. Only one range runs
+// on a pool at a time. fork: the child gets a process pool of its own. It has no threads of other
+// pools: there, loops run on their callers.
 #ifndef KILN_RUNTIME_CPU_THREAD_POOL_H_
 #define KILN_RUNTIME_CPU_THREAD_POOL_H_
 

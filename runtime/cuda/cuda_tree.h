@@ -1,18 +1,18 @@
 // A tree with sparse levels in a CUDA device's memory (runtime/cuda_abi.h has its form).
 //
 // Kernels activate and deactivate cells, and the kernel of tree_work.h makes lists and collects,
-// all on the device. The host works on the mirror of the memory (MirroredBuffer): it fetches the
-// pages that it touches, follows the device's pointers in them, and takes cells from the same
-// pools, between launches.
+// all on the device. Between launches, the host works on the mirror of the memory (MirroredBuffer).
+// It fetches the pages that it touches, follows the device's pointers in them, and takes cells from
+// the same pools.
 //
 // A kernel cannot get memory, so a tree has some from the start: as much as all of its cells and
-// lists can take, but no more than its budget, or 1 GiB without one, and on a device that has less,
-// a half or quarter or so of that. An activation without memory fails: the next launch or
-// synchronisation says so.
+// lists can take. Its budget is the limit, or 1 GiB without one. On a device that has less, the
+// tree halves its demand until the device has enough. An activation without memory fails: the next
+// launch or synchronisation says so.
 //
-// A tree without a budget grows: it has addresses for all that it can take, up to the device's
-// memory, and commits more of them (GrowingMemory) before a launch, once kernels before it have
-// used half of what it has, or found too little. Kernels ask for that in memory of the host
+// A tree without a budget grows. It has addresses for all that it can take, up to the device's
+// memory. It commits more of them (GrowingMemory) before a launch, once earlier kernels have used
+// half of what it has, or found too little. Kernels ask for that in memory of the host
 // (KilnCudaNotice), so no launch waits or makes a call of the driver to find out. What it commits
 // is for kernels that are launched later: those that the device was given before see the old end.
 // Without virtual memory the tree stays as it is.
@@ -53,8 +53,8 @@ class CudaTree final : public TreeData {
   uint64_t bytes() const;
   // Why the tree had no memory, by the numbers of a notice. `where`: ", in kernel `fill`", or "".
   [[gnu::cold]] std::string Refusal(uint64_t node, const std::string& where) const;
-  // Commits as much again as the tree has, or `needed` bytes if that is more, but at most half of
-  // what the device has free, unless those are needed. Less where the device gives less, maybe
+  // Commits as much again as the tree has, or `needed` bytes if that is more. It takes at most half
+  // of what the device has free, unless it needs more. Less where the device gives less, maybe
   // nothing.
   void Grow(uint64_t needed) const;
 

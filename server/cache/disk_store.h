@@ -8,7 +8,7 @@
 // The store skips directories that others can write to, follows no links, and deletes only files
 // with names that Kiln generates (common/home/folder.h).
 //
-// A file is written aside, read back, and renamed. By default it is not fsync'ed: a file torn by a
+// A file is written aside, read back, and renamed. By default it is not fsync'ed. A file torn by a
 // power cut fails its checksum and is a miss, and compiling again is cheaper than a sync of every
 // entry.
 //

@@ -2,9 +2,9 @@
 // replies are simple strings, errors, integers and bulk strings.
 //
 // A server cannot make the parser allocate more than it has sent, nor more than the limit. Any
-// other reply is DataLoss. This is the reason for a parser of our own: hiredis 0.14 allocates what
-// a reply's first line announces, limits the time of each read but not of a whole call, and has no
-// TLS.
+// other reply is DataLoss. This is the reason for a parser of our own. hiredis 0.14 allocates what
+// a reply's first line announces. It limits the time of each read but not of a whole call, and has
+// no TLS.
 #ifndef KILN_SERVER_REMOTE_RESP_H_
 #define KILN_SERVER_REMOTE_RESP_H_
 

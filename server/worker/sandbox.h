@@ -1,10 +1,10 @@
 // Drops the rights that a warm worker does not need, so that a kernel which exploits the compiler
 // controls a nearly powerless process.
 //
-// The worker keeps private memory (none of it executable), its descriptors, memory files (for the
-// linker, few and of bounded size), and reading the system's libraries (the linker looks up symbols
-// there). It loses every other file, sockets, threads, other programs, signals to other processes,
-// and other users' rights.
+// The worker keeps private memory (none of it executable), its descriptors, and memory files (for
+// the linker, few and of bounded size). It may still read the system's libraries, where the linker
+// looks up symbols. It loses every other file, sockets, threads, other programs, signals to other
+// processes, and other users' rights.
 #ifndef KILN_SERVER_WORKER_SANDBOX_H_
 #define KILN_SERVER_WORKER_SANDBOX_H_
 

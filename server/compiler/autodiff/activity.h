@@ -2,8 +2,8 @@
 //
 // A value is *varied* if it depends on an active load, *useful* if an active store depends on it,
 // and active if it is both. Only floats are; memory of locals is as a whole. Loads and stores are
-// active if their storage has a companion: the storage of its gradient or dual; or if they are of
-// floats on the tape of a gradient that is differentiated again.
+// active if their storage has a companion: the storage of its gradient or dual. Those of floats on
+// the tape of a gradient that is differentiated again are active, too.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_ACTIVITY_H_
 #define KILN_SERVER_COMPILER_AUTODIFF_ACTIVITY_H_
 

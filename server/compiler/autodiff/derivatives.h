@@ -1,11 +1,11 @@
 // Derivatives of scalar ops: one row for each arithmetic op on floats that lowering makes.
 //
-// Both modes use the same rows. With t an adjoint of the op's result, Times(i, t) is what reverse
-// mode adds to operand i's adjoint; with t the dual of operand i, it is what forward mode adds to
+// Both modes use the same rows. If t is an adjoint of the op's result, reverse mode adds
+// Times(i, t) to the adjoint of operand i. If t is the dual of operand i, forward mode adds it to
 // the dual of the result.
 //
-// At kinks the derivative is that of one side, as in the reference: min takes the left operand
-// where it is less, max where the right one is less, abs has 0 at 0. Zeros are strong: where a
+// At kinks the derivative is that of one side, as in the reference. min takes the left operand
+// where it is less, max where the right one is less. abs has 0 at 0. Zeros are strong: where a
 // factor of a derivative may be infinite or NaN (sqrt, log, division, ...), t = 0 gives 0. Products
 // and sines have infinite factors only if their operands are: see dropped.h.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_DERIVATIVES_H_

@@ -1,5 +1,5 @@
-// How values flow through structured control and through memory of locals, along which derivatives
-// travel: forwards to find what depends on a value, backwards to find what it depends on.
+// How values flow through structured control and through memory of locals. Derivatives travel
+// along: forwards to find what depends on a value, backwards to find what it depends on.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_FLOW_H_
 #define KILN_SERVER_COMPILER_AUTODIFF_FLOW_H_
 

@@ -22,7 +22,7 @@ void MarkOverwritten(ir::KernelOp kernel);
 void MarkWrittenBy(mlir::Operation* loop, mlir::Operation* again);
 
 // Fails if the kernel may activate cells of an SNode once it has looped over them, so that the
-// gradient's loop would visit more cells; or if it deactivates cells.
+// gradient's loop would visit more cells. Fails also if it deactivates cells.
 mlir::LogicalResult CheckActivation(ir::KernelOp kernel);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Emits the body of a range task for several iterations at once (SPMD on SIMD): each *lane* of the
+// Emits the body of a range task for several iterations at once (SPMD on SIMD). Each *lane* of the
 // vectors is one iteration, and lanes are consecutive along the innermost dimension.
 //
 //   values    uniform ones are scalars, the others vectors with an element for each lane
@@ -9,8 +9,8 @@
 //   loops     run while any lane is live. break and continue take lanes out of the mask
 //
 // Code under a mask, except short pure code, runs only if at least one lane is in it. So uniform
-// operations may trap and read memory as in scalar code. In lanes outside of the mask values are
-// arbitrary, and may be poison: masks are therefore combined by select, divisors are 1 there, and
+// operations may trap and read memory as in scalar code. In lanes outside of the mask, values are
+// arbitrary, and may be poison. Masks are therefore combined by select, divisors are 1 there, and
 // loads and stores leave these lanes out.
 //
 // Each lane computes exactly what the scalar code computes, wherever the lane is in a vector.

@@ -15,9 +15,9 @@ struct LlvmFlags {
 // Not thread-safe, as LLVM's flags are not.
 void SetLlvmFlags(const LlvmFlags& flags);
 
-// The one that the optimiser reads: whether a loop of shorter vectors, and not one of single
-// elements, runs what a vector loop of eight elements leaves over. It takes a fifth longer to
-// compile.
+// The flag that the optimiser reads. A vector loop of eight elements leaves some over: with
+// `wanted`, a loop of shorter vectors runs those, otherwise one of single elements. It takes a
+// fifth longer to compile.
 void SetShortVectors(bool wanted);
 
 }  // namespace kiln::codegen

@@ -143,9 +143,9 @@ class Target {
   virtual bool AddsFloatsInPairs() const = 0;
 
   // --- Math library
-  // The value of an arith or math operation for which this target has code of its own: at least the
-  // functions for which LLVM has no code on some targets (sin, pow). Null: the common code serves.
-  // The builder has the operation's fast-math flags.
+  // The value of an arith or math operation for which this target has code of its own. These are at
+  // least the functions for which LLVM has no code on some targets (sin, pow). Null: the common
+  // code serves. The builder has the operation's fast-math flags.
   virtual llvm::Value* EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
                                   llvm::ArrayRef<llvm::Value*> operands) const = 0;
 

@@ -11,8 +11,8 @@
 //   never changes: its uses may be anywhere);
 // - an element-wise op has one use, so that nothing is computed twice.
 //
-// Whether the store of a deferred value overwrites what the value still reads depends on places;
-// the store checks it (LargeTensors::Prepare) and ends the deferral in that case.
+// Whether the store of a deferred value overwrites what the value still reads depends on places.
+// The store checks it (LargeTensors::Prepare) and ends the deferral in that case.
 #ifndef KILN_SERVER_COMPILER_LOWERING_DEFERRAL_H_
 #define KILN_SERVER_COMPILER_LOWERING_DEFERRAL_H_
 

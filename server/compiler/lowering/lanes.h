@@ -6,7 +6,7 @@
 //                                         y.w = a & b
 //
 // The iterations of a word are its *lanes*, one bit each. A number of the body is a row of words,
-// its *planes*: plane k holds bit k of the number for every lane, so a sum is an adder made of
+// its *planes*. Plane k holds bit k of the number for every lane, so a sum is an adder made of
 // bit-wise operations on words.
 //
 // A body qualifies if it is a straight line of integer arithmetic on such bits, on constants and on
@@ -14,9 +14,9 @@
 // distance from the lane's own, and store to the lane's own cell. It may also add to other memory,
 // which gets the sum of all lanes. All other bodies go cell by cell (lower_struct_loops.cc).
 //
-// This is a second translation of nodes, not a pass over their ops. Once accesses to bits are
-// loads, shifts and masks of words with i32 arithmetic on top, a pass would have to find facts
-// again: the numbers' widths, the distances between cells and the absence of other effects.
+// This is a second translation of nodes, not a pass over their ops. After lowering, accesses to
+// bits are loads, shifts and masks of words, with i32 arithmetic on top. A pass would have to find
+// facts again: the numbers' widths, the distances between cells and the absence of other effects.
 #ifndef KILN_SERVER_COMPILER_LOWERING_LANES_H_
 #define KILN_SERVER_COMPILER_LOWERING_LANES_H_
 

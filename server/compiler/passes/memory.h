@@ -30,8 +30,8 @@ bool MayAlias(mlir::Value a, mlir::Value b);
 ir::GlobalOp GlobalInTree(mlir::Value address);
 
 // Whether the indices of an access in a tree are within the extents for all arguments of the
-// kernel: they are constants, or indices of parallel loops of constant bounds. Out of range, reads
-// give zero and writes are lost.
+// kernel. They then are constants, or indices of parallel loops of constant bounds. Out of range,
+// reads give zero and writes are lost.
 bool IsInRange(ir::GlobalOp global);
 
 // The innermost parallel loop, task or function around an op; otherwise the kernel.

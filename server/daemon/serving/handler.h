@@ -50,7 +50,7 @@ class Handler {
     WorkerPool* pool;
     Activity* activity;
     std::function<void()> stop;  // asks the daemon to exit
-    // A client started the daemon, and another client's daemon may do better: this one exits if it
+    // A client started the daemon, and another client's daemon may do better. This one exits if it
     // has never been able to run its compiler (for example because of its starter's limits).
     bool lives_by_clients = false;
     std::function<bool()> replaced;  // kilnd's file is not the running one any more

@@ -15,9 +15,9 @@ class MemoryGauge {
   explicit MemoryGauge(std::string proc = "/proc", std::string cgroup = "/sys/fs/cgroup")
       : proc_(std::move(proc)), cgroup_(std::move(cgroup)) {}
 
-  // True if half a gigabyte is available (an eighth of all memory if that is less), and if
-  // processes were stalled on memory for at most two fifths of the last ten seconds. Values that
-  // the system does not report count as plenty.
+  // True if half a gigabyte is available (an eighth of all memory if that is less). Also, processes
+  // must have stalled on memory for at most two fifths of the last ten seconds. Values that the
+  // system does not report count as plenty.
   bool Room() const;
 
   // Bytes available without swapping.

@@ -12,7 +12,7 @@ namespace kiln::cpu {
 // processor's estimate of 1 / sqrt(z), refined by a step of Newton's method: 3 ulp at most, in a
 // fraction of the time of a root and a division.
 //
-// LLVM does so, too. But its result is NaN for 0 and for infinity, and it turns x / (z * sqrt(z))
+// LLVM does so, too. But its result is NaN for 0 and for infinity. It also turns x / (z * sqrt(z))
 // into x / sqrt(z * z * z), which is NaN for a z of 1e13. Here 0 gives infinity and infinity gives
 // 0. The estimate treats denormal numbers as 0, so they give infinity.
 class ReciprocalRootsPass : public llvm::PassInfoMixin<ReciprocalRootsPass> {

@@ -20,7 +20,7 @@ llvm::Function* NewBoundsFunction(llvm::Module* module, const std::string& name)
 // thread alone beats many. The runtime measures which it is: a task with atomics has a variant for
 // a thread that runs it alone.
 
-// Where two functions might round the float sums of the task differently, one function serves both
+// Two functions might round the float sums of the task differently. One function then serves both
 // variants, by a test at each atomic: makes `f` emit these tests. No other task gets them.
 void AskAtAtomics(ir::RangeTaskOp op, FunctionEmitter* f);
 

@@ -27,9 +27,9 @@ bool DependsOnOrder(llvm::ArrayRef<ir::AtomicKind> kinds);
 // The most blocks of a task with EmitGridReduction.
 inline constexpr int64_t kGridReductionBlocks = 2048;
 
-// Combines the values of all blocks, too, in the order of their numbers: each leaves what it has in
-// the launch's temporaries, and the one that comes last combines them. Emission continues in the
-// first thread of that block; all others go to the function's end. Requires: the same.
+// Combines the values of all blocks, too, in the order of their numbers. Each block leaves its
+// values in the launch's temporaries, and the one that comes last combines them. Emission continues
+// in the first thread of that block; all others go to the function's end. Requires: the same.
 llvm::SmallVector<llvm::Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTaskOp task,
                                                      llvm::ArrayRef<ir::AtomicKind> kinds,
                                                      llvm::ArrayRef<llvm::Value*> values);

@@ -4,10 +4,10 @@
 // other, which one thread runs row by row. An element that iterations of several rows read is then
 // read once. Private to this folder.
 //
-// The iterations of a parallel loop have no order, so accesses of one iteration need not wait for
-// those of others, also where arrays overlap: alias scopes of the iterations say so. Within an
-// iteration, accesses keep the order that their memories ask for. LLVM thus gives what one
-// iteration has read to another one that reads the same element, past what they store:
+// The iterations of a parallel loop have no order. Accesses of one iteration therefore need not
+// wait for those of others, also where arrays overlap. Alias scopes of the iterations say so.
+// Within an iteration, accesses keep the order that their memories ask for. LLVM thus gives what
+// one iteration has read to another one that reads the same element, past what they store:
 //   - If no iteration stores to what another one accesses, the scopes state the truth.
 //   - If some do, the program leaves to chance whether a read finds what was there before a store
 //     or after it. A read that is merged with an earlier one happens at the time of that one,
@@ -30,9 +30,9 @@ namespace kiln::cuda {
 
 class Chunks {
  public:
-  // Of a task whose threads do not work together. Its chunks are of one iteration if accesses
-  // would not be joined: if the body is more than straight arithmetic between loads and stores of
-  // neighbouring elements, or is long.
+  // Of a task whose threads do not work together. Its chunks are of one iteration if accesses would
+  // not be joined. That is so if the body is more than straight arithmetic between loads and stores
+  // of neighbouring elements, or is long.
   explicit Chunks(ir::RangeTaskOp task);
   // Of a task that writes only what its blocks gather (histograms.h), draws no random numbers and
   // prints nothing. The accesses are those with which each iteration begins, and which may be made
@@ -54,7 +54,7 @@ class Chunks {
   // Emits an i1, the same for all threads: whether memory is aligned so that chunks pay.
   llvm::Value* EmitIsAligned(FunctionEmitter& f) const;
   // States the alignment and the scope of the accesses of iteration `number` of a chunk or, chunk
-  // by chunk, of a patch, which has been emitted last, in code that runs only if EmitIsAligned's
+  // by chunk, of a patch. The iteration was emitted last, in code that runs only if EmitIsAligned's
   // value holds.
   void DescribeAccesses(FunctionEmitter& f, int64_t number);
   // Moves the stores of a patch, which has been emitted up to here, behind all its reads, unless

@@ -5,7 +5,7 @@
 //   Var<T>   a variable of the kernel. `Var<float> s = 0;` makes one, assignments change it.
 //
 // C++ numbers in expressions are constants. As in the language, one of floating type takes the
-// other operand's type if that is floating, and is an f32 otherwise; an integer is an i32, unless
+// other operand's type if that is floating, and is an f32 otherwise. An integer is an i32, unless
 // C++ has it in 64 bits. A number that does not fit its type is an Error.
 //
 // `+=` and its like on places are atomic, as in the language. `&&` and `||` compute both sides.
