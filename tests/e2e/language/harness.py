@@ -106,6 +106,17 @@ def _tensor_name(shape, dtype):
     return f"{'vec' if len(shape) == 1 else 'mat'}{'x'.join(map(str, shape))} {dtype}"
 
 
+def seen():
+    """A list, and a function that adds the type of an expression to it, for `ti.static`."""
+    names = []
+    return names, lambda value: names.append(type_of(value))
+
+
+def numbers(array):
+    """The elements of a field or ndarray, as Python's."""
+    return array.to_numpy().tolist()
+
+
 def attempt(function, *arguments):
     """The result of a call, or the class of its exception."""
     try:

@@ -5,7 +5,7 @@ import os
 import tempfile
 import warnings
 
-from harness import case, ti
+from harness import case, numbers, ti
 
 AHEAD = "modules of compiled kernels"
 
@@ -39,10 +39,6 @@ def module_of(*kernels, **fields):
     for kernel in kernels:
         made.add_kernel(kernel)
     return made
-
-
-def numbers(field):
-    return field.to_numpy().tolist()
 
 
 @case(differs=AHEAD)

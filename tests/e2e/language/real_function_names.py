@@ -1,11 +1,7 @@
 """Names in `@ti.real_func`."""
 
 # ruff: noqa: F841
-from harness import case, ti
-
-
-def numbers(array):
-    return array.to_numpy().tolist()
+from harness import case, numbers, ti
 
 
 @case()

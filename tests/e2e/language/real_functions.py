@@ -3,14 +3,10 @@
 # ruff: noqa: F841
 from typing import Tuple
 
-from harness import case, ti
+from harness import case, numbers, ti
 
 vec2 = ti.types.vector(2, ti.f32)
 vec3 = ti.types.vector(3, ti.f32)
-
-
-def numbers(array):
-    return array.to_numpy().tolist()
 
 
 # --- values

@@ -1,11 +1,7 @@
 """Values shared by the serial parts and parallel loops of a kernel."""
 
 # ruff: noqa: E741, F821, F841
-from harness import case, ti
-
-
-def numbers(array):
-    return array.to_numpy().tolist()
+from harness import case, numbers, ti
 
 
 @case()
