@@ -6,7 +6,8 @@ such arguments in later calls, how a launch packs them, and what the front end r
 
 from . import _native, provided, runtime
 from . import types as ti_types
-from .data.field import AnyArray, AnyField, Field, flatten
+from .data.elements import flatten
+from .data.field import AnyArray, AnyField, Field
 from .data.interop import DeviceArray
 from .data.snode import AnySNode
 from .diagnostics import say

@@ -14,7 +14,8 @@ from ..arguments import (
     return_spec,
 )
 from ..autodiff import REVERSE, SECOND
-from ..data.field import AnyArray, zeros
+from ..data.elements import zeros
+from ..data.field import AnyArray
 from ..data.ndarray import ndarray
 from ..data.texture import Texture, texels_of
 from ..diagnostics import say

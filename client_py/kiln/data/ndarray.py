@@ -7,7 +7,8 @@ from ..diagnostics import say
 from ..errors import TaichiRuntimeError
 from ..public import Public
 from .axes import as_tuple
-from .field import AnyArray, Elements, _caller, _numpy_type, check_source, out_of_bounds
+from .elements import Elements, check_source, numpy_type, out_of_bounds
+from .field import AnyArray, _caller
 from .interop import Exporter, by_scalar, from_external
 from .recorded import COPY_FROM, FROM_NUMPY, note, note_change
 
@@ -104,7 +105,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
 
         array = np.empty(self.shape + self.element_shape, self.dtype.numpy_name)
         self._copy_to(array)
-        return array if dtype is None else array.astype(_numpy_type(dtype), copy=False)
+        return array if dtype is None else array.astype(numpy_type(dtype), copy=False)
 
     @python_scope
     def from_numpy(self, arr):

@@ -3,7 +3,13 @@
 from .. import _native, active, provided
 from ..diagnostics import say
 from ..public import Public
-from .axes import as_integer, as_offset, as_tuple, axis_numbers
+from .axes import (
+    Axis,  # noqa: F401  (pickles of earlier builds look for it here)
+    as_integer,
+    as_offset,
+    as_tuple,
+    axis_numbers,
+)
 from .recorded import DEACTIVATE, note
 
 KINDS = _native.SNODES

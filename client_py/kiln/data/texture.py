@@ -7,7 +7,8 @@ from ..errors import TaichiRuntimeError
 from ..public import Public
 from ..types.texture_format import FORMAT2TY_CH, largest_of
 from .axes import as_tuple
-from .field import AnyArray, AnyField, _caller, check_source
+from .elements import check_source
+from .field import AnyArray, AnyField, _caller
 from .recorded import FROM_NUMPY, note, note_change
 
 

@@ -3,7 +3,8 @@
 import warnings
 
 from .. import types as ti_types
-from ..data.field import AnyArray, flatten, zeros
+from ..data.elements import flatten, zeros
+from ..data.field import AnyArray
 from ..data.ndarray import ndarray
 from ..data.texture import Texture
 from ..diagnostics import say
