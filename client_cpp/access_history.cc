@@ -153,6 +153,7 @@ std::optional<AccessConflict> AccessHistory::Add(const std::shared_ptr<const Ins
       conflict = {instance.get(), written.by.instance, read.source, written.by.source};
     }
   }
+  // After its reads: a kernel that overwrites what it reads itself is the compiler's to refuse.
   for (const Access& write : known.writes) Write(write, slots);
   return conflict;
 }

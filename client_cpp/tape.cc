@@ -99,6 +99,7 @@ absl::Status Tape::ClearGradients() {
   });
   const uint8_t* cleared = nullptr;
   for (const MemoryRange& range : gradients_) {
+    // Within one that is cleared: the longest of those with the same begin comes first.
     if (range.begin + range.bytes <= cleared) continue;
     constexpr uint8_t kZero = 0;
     Buffer* const mirrored = range.mirrored;

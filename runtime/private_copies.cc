@@ -34,6 +34,7 @@ void AddBytes(uint8_t* field, uint8_t* copy, uint64_t bytes) {
   auto* from = reinterpret_cast<Number*>(copy);
   const size_t count = bytes / sizeof(Number);
   size_t i = 0;
+  // A group without additions costs no writes, and one of additions alone has no branches.
   for (; i + kGroup <= count; i += kGroup) {
     size_t touched = 0;
     for (size_t k = i; k < i + kGroup; ++k) touched += from[k] != 0;
@@ -121,6 +122,9 @@ void PrivateCopies::Start(const KilnContext& context) {
 PrivateCopies::Copy& PrivateCopies::Take() {
   // A thread is likely to get the copy whose memory is in its caches.
   thread_local size_t last = 0;
+  // Ends, since there is a copy that no thread holds. The load keeps threads from taking each
+  // other's cache line by exchanges in vain. Acquire, with GiveBack's release: what the thread
+  // before has added is in the copy.
   for (size_t i = last;; ++i) {
     Copy& copy = *copies_[i % copies_.size()];
     if (copy.taken.load(std::memory_order_relaxed)) continue;

@@ -70,6 +70,7 @@ KilnCudaLaunch* CudaGraph::AddLaunch(const uint64_t* arguments, size_t slots, bo
 
 template <typename Use>
 auto CudaGraph::WithNode(Part* part, const Task& task, const Use& use) {
+  // One object serves all tasks of the part, in turn: the driver copies parameters in `use`.
   KilnCudaLaunch* const launch = part->launch();
   launch->task = task.number;
   void* parameters[] = {launch};
@@ -118,6 +119,7 @@ Result<> CudaGraph::Finish() {
 
 // What the driver was given for starts before this one stays as it was.
 Result<> CudaGraph::SetNodes(Part* part) {
+  // Unless all succeed, some nodes have the new arguments, and the next start sets all again.
   part->is_set = false;
   for (const Task& task : part->tasks) {
     const cuda::Code code = WithNode(part, task, [&](const cuda::KernelNode& node) {
@@ -154,6 +156,7 @@ Result<> CudaGraph::Launch(const uint64_t* arguments, const std::function<uint64
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (exec_ == nullptr) return {};
   if (uses_trees_) device_->GrowTrees();
+  // Change and launch in one piece: otherwise another thread's arguments could replace these.
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Result<> changed = Change(arguments, random); !changed.ok()) return changed;
   device_->NoteLaunch(names_);

@@ -273,6 +273,7 @@ bool CudaKernel::Deliver(KilnCudaReports* reports, const LaunchHooks* hooks) {
         {record->task, record->iteration, at, record->node, record->count, record->values});
     at += record->size;
   }
+  // As a serial run would print: iteration by iteration, and within one in the order of its prints.
   std::sort(prints.begin(), prints.end(), [](const Print& a, const Print& b) {
     return std::tie(a.task, a.iteration, a.at) < std::tie(b.task, b.iteration, b.at);
   });

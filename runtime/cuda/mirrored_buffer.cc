@@ -212,6 +212,8 @@ Result<> MirroredBuffer::Share(uint64_t offset, uint64_t bytes) {
   if (bytes == 0) return {};
   CheckInside(offset, bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
+  // The host may have written to these bytes before: as parts of pages they are handed over now for
+  // the last time.
   if (Result<> done = HandOverPages(); !done.ok()) return done;
   Range added = {offset, offset + bytes};
   std::vector<Range> apart;
@@ -245,6 +247,8 @@ bool MirroredBuffer::IsReady(uint64_t offset, uint64_t bytes, HostAccess access)
 bool MirroredBuffer::ArePagesReady(Range range, HostAccess access) const {
   const uint64_t end = (range.end - 1) / kPage + 1;
   uint64_t p = range.begin / kPage;
+  // Without the lock. Acquire: TouchPages has copied a page before it stores the page's state, so a
+  // thread that sees the state also sees the bytes.
   while (p < end && pages_[p].load(std::memory_order_acquire) >= Wanted(access)) ++p;
   return p == end;
 }
@@ -277,11 +281,13 @@ Result<> MirroredBuffer::TouchPages(Range range, HostAccess access) {
   for (uint64_t p = range.begin / kPage; p < end;) {
     uint64_t last = p;
     while (last < end && is_fetched(last)) ++last;
+    // Neighbours in one copy, since to start one takes as long as to copy a page.
     if (last > p) {
       if (Result<> done = ForEachPart(BytesOf(p, last), fetch); !done.ok()) return done;
     }
     for (last = std::max(last, p + 1); p < last; ++p) {
       touched_parts_[p / kPagesOfPart] = true;
+      // A written page that is only read stays written: it has yet to be handed over.
       if (state(p) < Wanted(access)) pages_[p].store(Wanted(access), std::memory_order_release);
     }
   }
@@ -293,6 +299,7 @@ Result<> MirroredBuffer::Await() {
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeTurn(&turn); !taken.ok()) return taken;
+  // A copy to the host returns after all that the device was given before.
   uint8_t first = 0;
   const cuda::Code code = device_->driver().CopyOut(&first, reinterpret_cast<Address>(data()), 1);
   if (code != cuda::kSuccess) return device_->ErrorOf(code, "reading from the CUDA device failed");
@@ -330,6 +337,8 @@ Result<> MirroredBuffer::HandOverPart(uint64_t first, uint64_t end) {
     }
     p = std::max(last, p + 1);
   }
+  // All pages, since a kernel may write any of them. Relaxed: no bytes go with this state, and a
+  // thread that still sees the old one reads what was there before the launch.
   for (uint64_t p = first; p < end; ++p) pages_[p].store(kOutdated, std::memory_order_relaxed);
   return {};
 }

@@ -96,6 +96,7 @@ void Replay::Forward(mlir::Operation* op) {
   if (taken) {
     Map(op->getResult(0), taken);
   } else if (llvm::isa<ir::ParallelForOp>(op)) {
+    // Its writes to storages are left out, so that nothing else of it would remain.
     if (WritesLocals(op)) ForwardRegions(op);
   } else if (op->getNumRegions() > 0 && !llvm::isa<ir::UpdateOp>(op)) {
     ForwardRegions(op);
@@ -129,6 +130,11 @@ mlir::Block* Replay::CopyBlock(mlir::Block& from, mlir::Region& to) {
   return block;
 }
 
+// Code that is run again must not leave: what follows it still has to be done. So an if that may
+// leave becomes one that tells whether it did, and the rest of the block is in another if:
+//
+//   if %c { ...; continue }          %falls = if %c { ...; yield false } else { yield true }
+//   rest                       ->    if %falls { rest } else { yield false }
 Value Replay::ForwardExiting(ir::IfOp op) {
   auto copy = NewExitingIf(op.getLoc(), Get(op.getCondition()), op.getResultTypes());
   for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
@@ -174,6 +180,8 @@ llvm::SmallVector<Value> Replay::ForwardArm(mlir::Block& block, mlir::Block::ite
   return yielded;
 }
 
+// What an arm that leaves yields. Nothing uses the values: they are those of code that is not
+// reached.
 llvm::SmallVector<Value> Replay::Left(mlir::Location loc, mlir::TypeRange types) {
   llvm::SmallVector<Value> values = {Zero(loc, b.getI1Type())};
   for (mlir::Type type : types) values.push_back(Zero(loc, type));

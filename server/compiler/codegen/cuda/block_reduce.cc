@@ -65,6 +65,7 @@ llvm::SmallVector<Value*, 4> EmitBlockReduction(FunctionEmitter& f, ir::RangeTas
   llvm::IRBuilder<>& b = f.builder();
   namespace I = llvm::Intrinsic;
   llvm::SmallVector<Value*, 4> totals(values.begin(), values.end());
+  // The same tree in every run, so that floats are rounded alike.
   const auto reduce_warp = [&] {
     for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {
       for (auto [total, kind] : llvm::zip(totals, kinds)) {
@@ -151,6 +152,7 @@ llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTask
   for (auto [i, total] : llvm::enumerate(totals)) {
     b.CreateStore(total, slot(i, block), /*isVolatile=*/true);
   }
+  // Between the values and the count: the block that finds the count complete finds all values.
   b.CreateIntrinsic(I::nvvm_membar_gl, {}, {});
   // Counts up to the last block, and then is zero again: for the next launch.
   Value* highest = b.CreateTrunc(b.CreateSub(blocks, b.getInt64(1)), b.getInt32Ty());
@@ -160,10 +162,12 @@ llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTask
   b.CreateBr(arrived);
 
   b.SetInsertPoint(arrived);
+  // Until the first thread has written `is_last`, which all threads of the block read.
   b.CreateIntrinsic(I::nvvm_barrier0, {}, {});
   llvm::BasicBlock* last = f.NewBlock("last_block");
   b.CreateCondBr(b.CreateIsNotNull(b.CreateLoad(b.getInt32Ty(), is_last)), last, f.return_block());
   b.SetInsertPoint(last);
+  // The other half of the first fence: no value is read before the count.
   b.CreateIntrinsic(I::nvvm_membar_gl, {}, {});
 
   // Thread t combines those of the blocks t, t + T, ... of T threads.
@@ -177,6 +181,7 @@ llvm::SmallVector<Value*, 4> EmitGridReduction(FunctionEmitter& f, ir::RangeTask
                    mlir::ValueRange(task.getAccumulators()).getTypes(), inits, threads);
   CountedLoop::Values sums = loop.values();
   for (auto [i, sum] : llvm::enumerate(sums)) {
+    // Volatile: caches of multiprocessors are not coherent.
     Value* partial = b.CreateLoad(sum->getType(), slot(i, loop.index()), /*isVolatile=*/true);
     sum = f.Combine(kinds[i], sum, partial);
   }
