@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/base/check.h"
+#include "common/language/op_table.h"
 #include "common/language/type.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -39,6 +40,9 @@ Scalar AsUnsigned(Scalar s) {
       return s;
   }
 }
+
+// kOps: the rows of op_table.h, at compile time.
+#include "common/language/op_table_data.inc"
 
 // Builds operations on values of one scalar type.
 class Emitter {
@@ -105,8 +109,13 @@ class Emitter {
 
   Value Neg(Value x);
   Value Abs(Value x);
-  Value ClassOfBits(Value x, CmpIPredicate versus_infinity);
-  Value Frexp(Value x, bool mantissa);
+  Value ReciprocalRoot(Value x) { return F<arith::DivFOp>(Number(1), F<math::SqrtOp>(x)); }
+  Value BitNot(Value x) { return I<arith::XOrIOp>(x, Bits(~uint64_t{0} >> (64 - bits_))); }
+  Value LogicalNot(Value x) {
+    return I<arith::XOrIOp>(Truth(x), EmitConstant(b_, loc_, proto::U1, 1));
+  }
+  Value ClassOfBits(proto::Op op, Value x, Value /*y*/);
+  Value Frexp(proto::Op op, Value x, Value /*y*/);
   Value Arithmetic(proto::Op op, Value x, Value y);
   Value Divide(proto::Op op, Value x, Value y);
   Value DivideByConstant(proto::Op op, Value x, const llvm::APInt& divisor);
@@ -116,8 +125,37 @@ class Emitter {
   Value ExpandPower(Value x, uint64_t exponent);
   Value Shift(proto::Op op, Value x, Value y);
   Value FloatExtreme(bool min, Value x, Value y);
-  Value Extreme(bool min, Value x, Value y);
+  Value Extreme(proto::Op op, Value x, Value y);
   Value Compare(proto::Op op, Value x, Value y);
+
+  // --- Forms of kRows
+  template <Value (Emitter::*kEmit)(Value)>
+  Value OfX(proto::Op /*op*/, Value x, Value /*y*/) {
+    return (this->*kEmit)(x);
+  }
+  template <Value (Emitter::*kEmit)(Value, Value)>
+  Value OfXAndY(proto::Op /*op*/, Value x, Value y) {
+    return (this->*kEmit)(x, y);
+  }
+  template <typename Op>
+  Value FloatFunction(proto::Op /*op*/, Value x, Value /*y*/) {
+    return F<Op>(x);
+  }
+  template <typename Op>
+  Value CountOfBits(proto::Op /*op*/, Value x, Value /*y*/) {
+    return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32, b_.createOrFold<Op>(loc_, x),
+                    options_);
+  }
+  template <typename Op>
+  Value OfTruths(proto::Op /*op*/, Value x, Value y) {
+    return I<Op>(Truth(x), Truth(y));
+  }
+
+  // What each op is.
+  struct Row;
+  static const Row kRows[];
+  static constexpr const Row* FindRow(proto::Op op);
+  static constexpr bool HasAllRows();
 
   mlir::OpBuilder& b_;
   mlir::Location loc_;
@@ -140,17 +178,18 @@ Value Emitter::Abs(Value x) {
 }
 
 // NaN has magnitude bits above infinity's, infinity exactly those.
-Value Emitter::ClassOfBits(Value x, CmpIPredicate versus_infinity) {
+Value Emitter::ClassOfBits(proto::Op op, Value x, Value /*y*/) {
   if (!is_float()) return EmitConstant(b_, loc_, proto::U1, 0);
   // On bits, not by comparing x with itself: under fast math LLVM assumes that there is no NaN.
   Emitter bits = AsInteger();
   const Value magnitude = I<arith::AndIOp>(ToBits(x), bits.Bits((uint64_t{1} << (bits_ - 1)) - 1));
-  return CmpI(versus_infinity, magnitude, bits.Bits(exponent_mask()));
+  return CmpI(op == proto::OP_ISNAN ? CmpIPredicate::ugt : CmpIPredicate::eq, magnitude,
+              bits.Bits(exponent_mask()));
 }
 
 // x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1; zero, infinities and NaN
 // are their own mantissa, with exponent 0.
-Value Emitter::Frexp(Value x, bool mantissa) {
+Value Emitter::Frexp(proto::Op op, Value x, Value /*y*/) {
   Emitter bits = AsInteger();
   const int shift = mantissa_bits();
   const uint64_t mask = exponent_mask();
@@ -167,7 +206,7 @@ Value Emitter::Frexp(Value x, bool mantissa) {
   const Value magnitude = I<arith::AndIOp>(raw, bits.Bits((uint64_t{1} << (bits_ - 1)) - 1));
   const Value has_exponent = I<arith::AndIOp>(CmpI(CmpIPredicate::ne, magnitude, bits.Bits(0)),
                                               CmpI(CmpIPredicate::ult, magnitude, bits.Bits(mask)));
-  if (mantissa) {
+  if (op == proto::OP_FREXP_MANTISSA) {
     // The exponent field of numbers from 0.5 to below 1.
     const uint64_t half = static_cast<uint64_t>(bias - 1) << shift;
     const Value m =
@@ -358,133 +397,98 @@ Value Emitter::FloatExtreme(bool min, Value x, Value y) {
   return min ? F<arith::MinNumFOp>(x, y) : F<arith::MaxNumFOp>(x, y);
 }
 
-Value Emitter::Extreme(bool min, Value x, Value y) {
+Value Emitter::Extreme(proto::Op op, Value x, Value y) {
+  const bool min = op == proto::OP_MIN;
   if (is_float()) return FloatExtreme(min, x, y);
   if (is_signed()) return min ? I<arith::MinSIOp>(x, y) : I<arith::MaxSIOp>(x, y);
   return min ? I<arith::MinUIOp>(x, y) : I<arith::MaxUIOp>(x, y);
 }
 
-// An op without a case does not build.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic error "-Wswitch"
+struct Emitter::Row {
+  proto::Op op;
+  // `y` of unary ops is null.
+  Value (Emitter::*emit)(proto::Op op, Value x, Value y);
+};
 
-Value Emitter::Apply(proto::Op op, Value x, Value y) {
-  switch (op) {
-    // Unary.
-    case proto::OP_NEG:
-      return Neg(x);
-    case proto::OP_ABS:
-      return Abs(x);
-    case proto::OP_SQRT:
-      return F<math::SqrtOp>(x);
-    case proto::OP_RSQRT:
-      return F<arith::DivFOp>(Number(1), F<math::SqrtOp>(x));
-    case proto::OP_SIN:
-      return F<math::SinOp>(x);
-    case proto::OP_COS:
-      return F<math::CosOp>(x);
-    case proto::OP_TAN:
-      return F<math::TanOp>(x);
-    case proto::OP_ASIN:
-      return F<math::AsinOp>(x);
-    case proto::OP_ACOS:
-      return F<math::AcosOp>(x);
-    case proto::OP_TANH:
-      return F<math::TanhOp>(x);
-    case proto::OP_EXP:
-      return F<math::ExpOp>(x);
-    case proto::OP_LOG:
-      return F<math::LogOp>(x);
-    case proto::OP_FLOOR:
-      return F<math::FloorOp>(x);
-    case proto::OP_CEIL:
-      return F<math::CeilOp>(x);
-    case proto::OP_ROUND:
-      return F<math::RoundOp>(x);
-    case proto::OP_FREXP_MANTISSA:
-      return Frexp(x, /*mantissa=*/true);
-    case proto::OP_FREXP_EXPONENT:
-      return Frexp(x, /*mantissa=*/false);
-    case proto::OP_BIT_NOT:
-      return I<arith::XOrIOp>(x, Bits(~uint64_t{0} >> (64 - bits_)));
-    case proto::OP_LOGICAL_NOT:
-      return I<arith::XOrIOp>(Truth(x), EmitConstant(b_, loc_, proto::U1, 1));
-    case proto::OP_POPCNT:
-      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
-                      b_.createOrFold<math::CtPopOp>(loc_, x), options_);
-    case proto::OP_CLZ:
-      return EmitCast(b_, loc_, AsUnsigned(scalar_), proto::I32,
-                      b_.createOrFold<math::CountLeadingZerosOp>(loc_, x), options_);
-    case proto::OP_ISNAN:
-      return ClassOfBits(x, CmpIPredicate::ugt);
-    case proto::OP_ISINF:
-      return ClassOfBits(x, CmpIPredicate::eq);
+constexpr Emitter::Row Emitter::kRows[] = {
+    {proto::OP_NEG, &Emitter::OfX<&Emitter::Neg>},
+    {proto::OP_ABS, &Emitter::OfX<&Emitter::Abs>},
+    {proto::OP_SQRT, &Emitter::FloatFunction<math::SqrtOp>},
+    {proto::OP_RSQRT, &Emitter::OfX<&Emitter::ReciprocalRoot>},
+    {proto::OP_SIN, &Emitter::FloatFunction<math::SinOp>},
+    {proto::OP_COS, &Emitter::FloatFunction<math::CosOp>},
+    {proto::OP_TAN, &Emitter::FloatFunction<math::TanOp>},
+    {proto::OP_ASIN, &Emitter::FloatFunction<math::AsinOp>},
+    {proto::OP_ACOS, &Emitter::FloatFunction<math::AcosOp>},
+    {proto::OP_TANH, &Emitter::FloatFunction<math::TanhOp>},
+    {proto::OP_EXP, &Emitter::FloatFunction<math::ExpOp>},
+    {proto::OP_LOG, &Emitter::FloatFunction<math::LogOp>},
+    {proto::OP_FLOOR, &Emitter::FloatFunction<math::FloorOp>},
+    {proto::OP_CEIL, &Emitter::FloatFunction<math::CeilOp>},
+    {proto::OP_ROUND, &Emitter::FloatFunction<math::RoundOp>},
+    {proto::OP_FREXP_MANTISSA, &Emitter::Frexp},
+    {proto::OP_FREXP_EXPONENT, &Emitter::Frexp},
+    {proto::OP_BIT_NOT, &Emitter::OfX<&Emitter::BitNot>},
+    {proto::OP_LOGICAL_NOT, &Emitter::OfX<&Emitter::LogicalNot>},
+    {proto::OP_POPCNT, &Emitter::CountOfBits<math::CtPopOp>},
+    {proto::OP_CLZ, &Emitter::CountOfBits<math::CountLeadingZerosOp>},
+    {proto::OP_ISNAN, &Emitter::ClassOfBits},
+    {proto::OP_ISINF, &Emitter::ClassOfBits},
 
-    // Binary and compare.
-    case proto::OP_ADD:
-    case proto::OP_SUB:
-    case proto::OP_MUL:
-      return Arithmetic(op, x, y);
-    case proto::OP_TRUEDIV:
-    case proto::OP_FLOORDIV:
-    case proto::OP_MOD:
-    case proto::OP_RAW_DIV:
-    case proto::OP_RAW_MOD:
-      return Divide(op, x, y);
-    case proto::OP_POW:
-      return Power(x, y);
-    case proto::OP_ATAN2:
-      return F<math::Atan2Op>(x, y);
-    case proto::OP_MIN:
-      return Extreme(/*min=*/true, x, y);
-    case proto::OP_MAX:
-      return Extreme(/*min=*/false, x, y);
-    case proto::OP_SHL:
-    case proto::OP_SHR:
-    case proto::OP_BIT_SHR:
-      return Shift(op, x, y);
-    case proto::OP_BIT_AND:
-      return I<arith::AndIOp>(x, y);
-    case proto::OP_BIT_OR:
-      return I<arith::OrIOp>(x, y);
-    case proto::OP_BIT_XOR:
-      return I<arith::XOrIOp>(x, y);
-    case proto::OP_LOGICAL_AND:
-      return I<arith::AndIOp>(Truth(x), Truth(y));
-    case proto::OP_LOGICAL_OR:
-      return I<arith::OrIOp>(Truth(x), Truth(y));
-    case proto::OP_LT:
-    case proto::OP_LE:
-    case proto::OP_GT:
-    case proto::OP_GE:
-    case proto::OP_EQ:
-    case proto::OP_NE:
-      return Compare(op, x, y);
+    {proto::OP_ADD, &Emitter::Arithmetic},
+    {proto::OP_SUB, &Emitter::Arithmetic},
+    {proto::OP_MUL, &Emitter::Arithmetic},
+    {proto::OP_TRUEDIV, &Emitter::Divide},
+    {proto::OP_FLOORDIV, &Emitter::Divide},
+    {proto::OP_MOD, &Emitter::Divide},
+    {proto::OP_RAW_DIV, &Emitter::Divide},
+    {proto::OP_RAW_MOD, &Emitter::Divide},
+    {proto::OP_POW, &Emitter::OfXAndY<&Emitter::Power>},
+    {proto::OP_ATAN2, &Emitter::OfXAndY<&Emitter::F<math::Atan2Op>>},
+    {proto::OP_MIN, &Emitter::Extreme},
+    {proto::OP_MAX, &Emitter::Extreme},
+    {proto::OP_SHL, &Emitter::Shift},
+    {proto::OP_SHR, &Emitter::Shift},
+    {proto::OP_BIT_SHR, &Emitter::Shift},
+    {proto::OP_BIT_AND, &Emitter::OfXAndY<&Emitter::I<arith::AndIOp>>},
+    {proto::OP_BIT_OR, &Emitter::OfXAndY<&Emitter::I<arith::OrIOp>>},
+    {proto::OP_BIT_XOR, &Emitter::OfXAndY<&Emitter::I<arith::XOrIOp>>},
+    {proto::OP_LOGICAL_AND, &Emitter::OfTruths<arith::AndIOp>},
+    {proto::OP_LOGICAL_OR, &Emitter::OfTruths<arith::OrIOp>},
 
-    // Not of one or two scalars of one type: EmitTernary, EmitCast and EmitBitCast emit them, or
-    // handlers of nodes.
-    case proto::OP_SELECT:
-    case proto::OP_CAST:
-    case proto::OP_BIT_CAST:
-    case proto::OP_MATMUL:
-    case proto::OP_ATOMIC_ADD:
-    case proto::OP_ATOMIC_SUB:
-    case proto::OP_ATOMIC_MUL:
-    case proto::OP_ATOMIC_MIN:
-    case proto::OP_ATOMIC_MAX:
-    case proto::OP_ATOMIC_AND:
-    case proto::OP_ATOMIC_OR:
-    case proto::OP_ATOMIC_XOR:
-    case proto::OP_NONE:
-    case proto::Op_INT_MIN_SENTINEL_DO_NOT_USE_:
-    case proto::Op_INT_MAX_SENTINEL_DO_NOT_USE_:
-      break;
+    {proto::OP_LT, &Emitter::Compare},
+    {proto::OP_LE, &Emitter::Compare},
+    {proto::OP_GT, &Emitter::Compare},
+    {proto::OP_GE, &Emitter::Compare},
+    {proto::OP_EQ, &Emitter::Compare},
+    {proto::OP_NE, &Emitter::Compare},
+};
+
+constexpr const Emitter::Row* Emitter::FindRow(proto::Op op) {
+  for (const Row& row : kRows) {
+    if (row.op == op) return &row;
   }
-  KILN_CHECK(false) << "op " << op << " is not of one or two scalars";
-  return {};
+  return nullptr;
 }
 
-#pragma GCC diagnostic pop
+// Whether each op of one or two scalars of one type has a row. The others are in EmitTernary,
+// EmitCast and EmitBitCast, or in handlers of nodes.
+constexpr bool Emitter::HasAllRows() {
+  for (const OpInfo& info : kOps) {
+    const bool is_here = info.family == proto::FAMILY_UNARY ||
+                         info.family == proto::FAMILY_BINARY ||
+                         info.family == proto::FAMILY_COMPARE;
+    if (is_here && info.op != proto::OP_MATMUL && FindRow(info.op) == nullptr) return false;
+  }
+  return true;
+}
+
+Value Emitter::Apply(proto::Op op, Value x, Value y) {
+  static_assert(HasAllRows(), "an op of proto/op.proto has no row in kRows");
+  const Row* row = FindRow(op);
+  KILN_CHECK(row != nullptr) << "op " << op << " is not of one or two scalars";
+  return (this->*row->emit)(op, x, y);
+}
 
 // Converts this float to a signed integer of 32 or 64 bits. NaN, and what does not fit, becomes the
 // lowest one, as on x86. The lowest one itself does not pass the test, with the same result.
