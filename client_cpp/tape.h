@@ -10,8 +10,8 @@
 //
 // A tape sees the launches of its body's own thread. It refuses launches whose gradient may be
 // needed but cannot run. These are launches of kernels that use a field with a gradient but were
-// made without one (CompileSettings::gradients), and of kernels on trees without a gradient. A
-// TapePause leaves launches out.
+// made without one (CompileSettings::gradients). So are those of kernels on trees without a
+// gradient. A TapePause leaves launches out.
 //
 // A gradient computes values of its kernel again. Gradients refuses to run if one would read what a
 // later launch may have overwritten (client_cpp/access_history.h).

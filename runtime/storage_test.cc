@@ -47,7 +47,9 @@ TEST(RootBufferTest, MemoryThatIsUsedAgainIsZeroed) {
   for (int i = 0; i < 3; ++i) {
     auto buffer = RootBuffer::Allocate(kBytes);
     ASSERT_TRUE(buffer.ok());
-    if (i > 0) EXPECT_EQ((*buffer)->data(), data);
+    if (i > 0) {
+      EXPECT_EQ((*buffer)->data(), data);
+    }
     data = (*buffer)->data();
     uint8_t* const end = data + kBytes + kRow;
     for (uint8_t* at = data - kRow; at < end; ++at) ASSERT_EQ(*at, 0) << at - data;

@@ -1,6 +1,6 @@
 // Where frames go: a window on a screen (SDL) or memory alone (EGL without a display). Both have an
 // OpenGL 3.3 core context. SDL and EGL are opened at run time, so that nothing needs them before a
-// window opens, and their absence is an error of that moment.
+// window opens. Their absence is an error of that moment.
 #ifndef KILN_WINDOW_SURFACE_H_
 #define KILN_WINDOW_SURFACE_H_
 

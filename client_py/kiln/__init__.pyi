@@ -173,8 +173,8 @@ class BitpackedFields:
         """Adds fields, in the order of their bits.
 
         args: fields of quantised types. shared_exponent: whether the floats among them share one
-        exponent, that of the largest. Raises TaichiTypeError for an argument that is not a field,
-        and TaichiRuntimeError for other types of elements or if the word has too few bits.
+        exponent, that of the largest. Raises TaichiTypeError for an argument that is not a field.
+        Raises TaichiRuntimeError for other types of elements, or if the word has too few bits.
         """
 CRITICAL: str
 DEBUG: str

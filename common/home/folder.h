@@ -8,7 +8,7 @@
 // unusual owners, and in which one user runs.
 //
 // A Folder is an open directory. Files below it are reached from its descriptor and never through a
-// link, so the checked file is the used file, even if names change meanwhile.
+// link. The checked file is therefore the used file, even if names change meanwhile.
 //
 // Thread safety: const methods; pure functions of the file system.
 #ifndef KILN_COMMON_HOME_FOLDER_H_

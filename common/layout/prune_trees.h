@@ -4,8 +4,8 @@
 // Before, storages name whole trees (TreeLayout::DescribeTree) by their numbers; afterwards, parts.
 // A part has the nodes that storages reach and their ancestors, in ascending order. Parts are in
 // the order in which storages first name their trees; trees that no storage names are left out. A
-// part's root begins at the first thing reached in the root's cell, so fields placed before it
-// under the same root do not matter either.
+// part's root begins at the first thing reached in the root's cell. Fields placed before it under
+// the same root therefore do not matter either.
 #ifndef KILN_COMMON_LAYOUT_PRUNE_TREES_H_
 #define KILN_COMMON_LAYOUT_PRUNE_TREES_H_
 

@@ -2,7 +2,7 @@
 //
 // A range is dealt in shares (shares.h), and threads without work steal: a thread that is late or
 // busy never holds up the range. The caller is thread 0 and waits only for threads that have taken
-// a chunk, so it never waits for one that is parked to wake up.
+// a chunk. It thus never waits for a parked thread to wake up.
 //
 // For each of many threads, the caller of a launch only deals a share. Threads that arrive wake
 // others, and they enter and leave by a word that eight of them share.

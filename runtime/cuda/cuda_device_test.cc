@@ -820,7 +820,9 @@ TEST_F(CudaDeviceTest, MemoryIsUsedAgain) {
   for (int i = 0; i < 3; ++i) {
     auto buffer = Allocate(kBytes);
     EXPECT_EQ(driver_->live, live + 1);
-    if (i > 0) EXPECT_EQ(buffer->data(), data);
+    if (i > 0) {
+      EXPECT_EQ(buffer->data(), data);
+    }
     data = buffer->data();
     const uint64_t slots[] = {reinterpret_cast<uint64_t>(data), 1};
     ASSERT_TRUE(buffer->HandOver().ok());

@@ -2,7 +2,7 @@
 // lists that struct-fors run over.
 //
 // Writers (kernels or Locate) activate cells, without locks. A deactivated cell becomes unreachable
-// at once, and its memory is reusable from the next Collect on (by the launch's gc task, or by the
+// at once. Its memory is reusable from the next Collect on (by the launch's gc task, or by the
 // caller of Deactivate). Memory returns to the system when the tree is destroyed.
 //
 // Thread safety: all functions may be called from any thread, also while kernels run on the tree.

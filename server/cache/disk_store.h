@@ -70,8 +70,8 @@ class DiskStore : public ArtifactStore {
   // if the entry is gone).
   double Touch(const Place& place);
 
-  // Scans, evicts down to the part of the budget that should stay used, and writes last uses to the
-  // files' times for other processes and the next daemon.
+  // Scans, and evicts down to the part of the budget that should stay used. Writes last uses to the
+  // files' times, for other processes and the next daemon.
   void Maintain();
 
  private:

@@ -25,9 +25,9 @@ struct Gap {
   std::string text;  // for a log: "no Landlock: files stay accessible"
 };
 
-// Sandboxes the calling process for good, by Landlock, seccomp, limits, an empty set of
-// capabilities and, for root, a user id that no other process has. Call while this is the only
-// thread. Returns the restrictions that failed.
+// Sandboxes the calling process for good, by Landlock, seccomp, limits and an empty set of
+// capabilities. A process of root also gets a user id that no other process has. Call while this is
+// the only thread. Returns the restrictions that failed.
 std::vector<Gap> LockIn();
 
 // The version of the kernel's Landlock; less than 1: none.

@@ -1,5 +1,5 @@
 // The compiler id of the running process: SHA-256 over the GNU build ids of those of its code
-// objects that can change generated code, and for CUDA the files of NVIDIA's toolkit
+// objects that can change generated code. For CUDA it also covers the files of NVIDIA's toolkit
 // (common/artifact/compiler_id.h).
 #ifndef KILN_SERVER_WORKER_SELF_ID_H_
 #define KILN_SERVER_WORKER_SELF_ID_H_

@@ -29,8 +29,8 @@ class BitpackedFields(snode.Placeable):
         """Adds fields, in the order of their bits.
 
         args: fields of quantised types. shared_exponent: whether the floats among them share one
-        exponent, that of the largest. Raises TaichiTypeError for an argument that is not a field,
-        and TaichiRuntimeError for other types of elements or if the word has too few bits.
+        exponent, that of the largest. Raises TaichiTypeError for an argument that is not a field.
+        Raises TaichiRuntimeError for other types of elements, or if the word has too few bits.
         """
         leader = None
         if shared_exponent and sum(getattr(f, "_num_components", 1) for f in args) < 2:

@@ -2,9 +2,9 @@
 
 Metadata describe a mesh in patches. Each patch *owns* some elements and lists all that it uses, its
 own first; relations name the elements of a patch by their places in its list. Kernels need no
-patches: loops run over all elements, in the order in which patches own them or in that of the
-numbers (frontend/mesh.py), and relations are tables of elements' numbers. Fields have these tables,
-so kernels read them as they read fields.
+patches. Loops run over all elements, in the order in which patches own them or in that of the
+numbers (frontend/mesh.py). Relations are tables of elements' numbers. Fields have these tables, so
+kernels read them as they read fields.
 """
 
 import enum

@@ -1,7 +1,7 @@
 """The texts of all errors and warnings, in one table.
 
-A row has an id, the exception to raise (`str` for the text of a warning or a part of another row)
-and a template with named fields:
+A row has an id, the exception to raise, and a template with named fields. For the text of a warning
+or a part of another row, `str` is in place of the exception:
 
     "argument_is_immutable": (TaichiSyntaxError, 'Kernel argument "{name}" is immutable …'),
 
@@ -10,9 +10,9 @@ and is used by its id:
     raise say.argument_is_immutable(name=name)
 
 To add one: a row in the module of its area (AREAS below), and a language case that shows it.
-tests/diagnostics_test.py fails for a text outside the table, a use that does not fit its row, a row
-that nothing uses, and a row that no case shows. Texts of the native parts are in
-common/language/diagnostics.h, under the same rules.
+tests/diagnostics_test.py fails for a text outside the table and for a use that does not fit its
+row. It also fails for a row that nothing uses or that no case shows. Texts of the native parts are
+in common/language/diagnostics.h, under the same rules.
 """
 
 import sys

@@ -154,11 +154,11 @@ def capture() -> CapturedGraph:
 
     `ti.graph()` does the same. The result's method `launch` runs the launches. On a CUDA device
     this is one call of the driver, however many launches there are, and one for each task that
-    draws random numbers. It is one more for each kernel that checks something or keeps a tape for
-    its gradient, whose outcome the host has to see, and one for the launches between two of them.
-    Raises TaichiRuntimeError in the block for what a graph cannot have: kernels that return values
-    or print, arrays that the device has to copy, and what Python itself does with fields and
-    arrays.
+    draws random numbers. The host has to see the outcome of kernels that check something, or that
+    keep a tape for their gradient. Each of these is one call more, and so are the launches between
+    two of them. Raises TaichiRuntimeError in the block for what a graph cannot have: kernels that
+    return values or print, arrays that the device has to copy, and what Python itself does with
+    fields and arrays.
 
         x = ti.field(ti.f32, shape=4)
 

@@ -9,9 +9,8 @@ Environment variables end a program's frame loop without a user:
                           on
 In a notebook, frames are shown in the output of the cell (notebook.py).
 
-A window has `frame`, the number of frames so far, `_rendered(record=None)`, a picture (width,
-height, 3) of the frame or of a record of an earlier one, and `_record()`, which makes such a
-record.
+A window has `frame`, the number of frames so far. `_rendered(record=None)` gives a picture (width,
+height, 3) of the frame, or of a record of an earlier one. `_record()` makes such a record.
 """
 
 import atexit

@@ -1,8 +1,8 @@
 // Runs code of a kernel again, in the gradient kernel that needs its values.
 //
-// A copy of an op takes the operands that the builder's place has for the primal ones, and its
-// results become the values of the primal results there. What others would see of the code is left
-// out: writes to storages, activations, prints, asserts. Locals keep their writes.
+// A copy of an op takes the operands that the builder's place has for the primal ones. Its results
+// become the values of the primal results there. What others would see of the code is left out:
+// writes to storages, activations, prints, asserts. Locals keep their writes.
 #ifndef KILN_SERVER_COMPILER_AUTODIFF_REPLAY_H_
 #define KILN_SERVER_COMPILER_AUTODIFF_REPLAY_H_
 

@@ -11,8 +11,9 @@
 //
 // A body qualifies if it is a straight line of integer arithmetic on such bits, on constants and on
 // locals made of them. It may read cells of other words and of other bit arrays, at a constant
-// distance from the lane's own, and store to the lane's own cell. It may also add to other memory,
-// which gets the sum of all lanes. All other bodies go cell by cell (lower_struct_loops.cc).
+// distance from the lane's own. It may store to the lane's own cell. It may also add to other
+// memory, which gets the sum of all lanes. All other bodies go cell by cell
+// (lower_struct_loops.cc).
 //
 // This is a second translation of nodes, not a pass over their ops. After lowering, accesses to
 // bits are loads, shifts and masks of words, with i32 arithmetic on top. A pass would have to find

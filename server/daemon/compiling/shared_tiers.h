@@ -1,6 +1,6 @@
 // kilnd's side of the tiers that machines share. It starts the process kilnd-remote when such tiers
-// are configured or a client names an upstream, sends it requests over frames (proto/remote.proto),
-// and restarts it when it exits or hangs.
+// are configured or a client names an upstream. It sends it requests over frames
+// (proto/remote.proto), and restarts it when it exits or hangs.
 //
 // Nothing here waits for a network: a request gets a miss when its time is over. Stores wait in a
 // bounded queue and are dropped when it is full. Thread-safe.

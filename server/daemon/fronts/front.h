@@ -1,6 +1,6 @@
 // A front of the daemon: a process of its own that speaks another protocol (gRPC: service/) and
 // translates requests into frames on the local socket. Its libraries and threads cost the daemon
-// neither start-up time nor memory, its crashes lose no entry and no other client, and all requests
+// neither start-up time nor memory, and its crashes lose no entry and no other client. All requests
 // share one handler.
 #ifndef KILN_SERVER_DAEMON_FRONTS_FRONT_H_
 #define KILN_SERVER_DAEMON_FRONTS_FRONT_H_

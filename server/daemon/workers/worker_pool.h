@@ -1,8 +1,8 @@
 // The workers and the queue before them.
 //
-// Each worker has a thread that starts it in advance, gives it jobs, limits their time, and
-// replaces it when it dies, hangs, grows or gets old. A job whose worker dies is retried once on a
-// fresh worker. A job that kills that one too, or takes too long, is refused for a while
+// Each worker has a thread that starts it in advance, gives it jobs and limits their time. The
+// thread replaces a worker that dies, hangs, grows or gets old. A job whose worker dies is retried
+// once on a fresh worker. A job that kills that one too, or takes too long, is refused for a while
 // (poison_list.h). While memory is short fewer workers run, but always one.
 //
 // A worker serves one tenant: the effects of a malicious kernel stay among callers that share

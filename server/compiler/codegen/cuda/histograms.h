@@ -1,5 +1,5 @@
 // Histograms: small fields and arrays that a loop only adds to. Each block gathers its updates in
-// shared memory, where many threads that meet at one cell cost little, and then hands on the cells
+// shared memory, where many threads that meet at one cell cost little. It then hands on the cells
 // that it has changed. Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_HISTOGRAMS_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_HISTOGRAMS_H_

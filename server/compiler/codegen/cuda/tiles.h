@@ -1,6 +1,6 @@
 // Reads and atomics of fields that a program names in ti.block_local. The threads of a block load
-// the cells around their block of the loop once, into shared memory, or gather there what they add
-// to these cells. Private to this folder.
+// the cells around their block of the loop once, into shared memory. Or they gather there what they
+// add to these cells. Private to this folder.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CUDA_TILES_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CUDA_TILES_H_
 
@@ -15,7 +15,7 @@ namespace kiln::cuda {
 
 // What the tiles of a struct task hold, and their code. A component has a tile if the task accesses
 // it at constant distances from the loop's indices, in one of two ways. Either the task reads it
-// and never writes to it, or the task only updates it, by atomics of one kind whose old values it
+// and never writes to it. Or the task only updates it, by atomics of one kind whose old values it
 // does not use. Then the time of the access does not matter. All other accesses go to the device's
 // memory, and so do those of tiles that find no room.
 class Tiles {
