@@ -64,7 +64,7 @@ def test_the_bundle_runs_on_a_bare_machine(bare):
     )
     results = json.loads((bare / "tmp" / "results" / "results.json").read_text())
     conformance = results["conformance"]
-    assert set(conformance) == {*SECTIONS, "exported modules"}, done.stderr
+    assert set(conformance) == {*SECTIONS, "exported modules", "C++"}, done.stderr
     assert not any(one["faults"] for one in conformance.values()), conformance
     assert all(one["cases"] > 0 for one in conformance.values())
     benchmarks = results["benchmarks"]["kiln"]

@@ -41,6 +41,7 @@ import run  # noqa: E402
 import sanitizer  # noqa: E402
 
 LIMIT = 48 << 20  # bytes of the bundle: with the sources of a checkout, less than 64 MiB
+CPP_TESTS = "tests/e2e/cpp/dsl"  # of kernels in C++
 # Of the C library, which each machine has.
 GLIBC = re.compile(r"^(lib(c|m|dl|rt|pthread|util|resolv|mvec)\.so|ld-linux|linux-vdso)")
 # Parts of Python's library that no case uses.
@@ -80,6 +81,9 @@ def main():
     if options.python is None and len(own) < len(options.only):
         parser.error(f"{', '.join(run.MACHINE_PARTS)} need --python")
     subprocess.run([ROOT / "kiln", "build", "emulator"], check=True)
+    if "conformance" in options.only:
+        target = "//" + ":".join(CPP_TESTS.rsplit("/", 1))
+        subprocess.run([ROOT / "tools" / "bazel.sh", "build", target], check=True)
     tree = options.out.with_name(options.out.name + ".tree")
     shutil.rmtree(tree, ignore_errors=True)
     home = tree / "home"
@@ -93,6 +97,8 @@ def main():
             export_modules(tree)
         if own:
             copy_native(tree)
+            if "conformance" in options.only:
+                copy_program(ROOT / ".kiln" / "bazel-bin" / CPP_TESTS, tree / "bin" / "cpp_tests")
             if not options.small:
                 build_peers(tree / "bin" / "peers")
             copy_python(tree)
@@ -140,6 +146,10 @@ def fill_cache(home, sections, options):
         chosen = [one for one in sanitizer.SECTIONS if one in sections]
         cases = cases + [one for one in chosen if one not in cases]
     try:
+        if "conformance" in options.only:
+            programs = {"KILN_BIN": str(ROOT / ".kiln" / "bin"), "KILN_TEST_ARCH": "cuda"}
+            command = [ROOT / ".kiln" / "bazel-bin" / CPP_TESTS, "--gtest_brief=1"]
+            subprocess.run(command, env={**everything, **programs}, check=True)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for section in pool.map(run_case, cases):
                 print(section, flush=True)
@@ -210,8 +220,7 @@ def copy_native(tree):
     binaries = tree / "bin"
     binaries.mkdir()
     for name in ("_native.so", "_linalg.so"):
-        shutil.copy(ROOT / ".kiln" / "bin" / name, binaries)
-        subprocess.run(["strip", binaries / name], check=True)
+        copy_program(ROOT / ".kiln" / "bin" / name, binaries / name)
     write_compiler(binaries / "kiln-worker")
 
 
@@ -266,15 +275,20 @@ def copy_python(tree):
     )
     binary = tree / "python" / "bin" / "python3"
     binary.parent.mkdir(parents=True)
-    shutil.copy(os.path.realpath(sys.executable), binary)
-    subprocess.run(["strip", binary], check=True)
+    copy_program(os.path.realpath(sys.executable), binary)
+
+
+def copy_program(program, to):
+    shutil.copyfile(program, to)
+    to.chmod(0o755)
+    subprocess.run(["strip", to], check=True)
 
 
 def copy_libraries(tree):
     """The shared libraries that the copied programs need."""
     found = {}
     for file in tree.rglob("*"):
-        if file.is_file() and (".so" in file.name or file.name == "python3"):
+        if file.is_file() and (".so" in file.name or file.name in ("python3", "cpp_tests")):
             done = subprocess.run(["ldd", file], capture_output=True, text=True)
             for name, path in re.findall(r"(\S+) => (/\S+)", done.stdout):
                 if not GLIBC.match(name):

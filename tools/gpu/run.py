@@ -8,7 +8,7 @@ The parts are, of those in the bundle:
   benchmarks   benchmarks.py and the program of peers.cu (--small: with few elements)
   conformance  each case of the language and of SNodes with arch=ti.cuda, compared with what the CPU
                showed; a kernel that the bundle's cache lacks is a fault, which names it. And
-               exported modules, as machine code and as PTX
+               exported modules, as machine code and as PTX, and tests of kernels in C++
   fuzz         random programs, compared with what models of them give
   interop      interop.py: Kiln beside PyTorch and CuPy (--long: its long form)
   libraries    libraries.py: PyTorch, CuPy and Triton beside benchmarks.py
@@ -29,6 +29,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -50,6 +51,11 @@ NEED_A_COMPILER = (
     "gradients.overwritten_values",
     "initialisation.every_option_is_accepted",
     "meshes.meshes_in_modules",
+)
+CPP_NEEDS_A_COMPILER = (
+    "ServiceTest.DevicesAreNotMixed",
+    "GradientTest.ArraysWithoutDerivatives",
+    "GradientTest.KernelsWithoutGradients",
 )
 sys.path[:0] = [
     str(ROOT / "tests" / "e2e" / "language"),
@@ -128,7 +134,7 @@ def run_benchmarks(options, machines, end):
 
 def run_conformance(options, _machines, end):
     found = conformance(options.sections, options.jobs, end)
-    return {**found, "exported modules": exported_modules(end)}
+    return {**found, "exported modules": exported_modules(end), "C++": cpp_tests(end)}
 
 
 def run_sanitizer(options, machines, end):
@@ -227,6 +233,21 @@ def exported_modules(end):
         if status != 0 or output != expected:
             faults[module.stem] = output[-4000:]
     return {"cases": len(modules), "faults": faults, "seconds": time.monotonic() - start}
+
+
+def cpp_tests(end):
+    """As run_section, of the tests of kernels in C++."""
+    start = time.monotonic()
+    command = [str(ROOT / "bin" / "cpp_tests"), "--gtest_brief=1"]
+    command.append("--gtest_filter=-" + ":".join(CPP_NEEDS_A_COMPILER))
+    status, output = finished(command, end, {**os.environ, "KILN_TEST_ARCH": "cuda"})
+    failed = set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", output, re.M))
+    faults = {test: output[-4000:] for test in failed}
+    if status != 0 and not faults:
+        faults["(all)"] = f"status {status}: {output[-4000:]}"
+    cases = re.search(r"^\[==========\] (\d+) tests .* ran", output, re.M)
+    seconds = time.monotonic() - start
+    return {"cases": int(cases[1]) if cases else 0, "faults": faults, "seconds": seconds}
 
 
 def fuzzers(home):
