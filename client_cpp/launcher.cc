@@ -367,10 +367,31 @@ absl::Status Launcher::RunWithDuals(int max_threads) {
   return RunDerivative(with_duals_.get(), "dual", max_threads);
 }
 
-absl::Status Launcher::RunDerivative(Launcher* derivative, const char* what, int max_threads) {
-  if (derivative != nullptr) return derivative->Run(max_threads);
+absl::Status Launcher::CheckDerivative(const Launcher* derivative, const char* what) {
+  if (derivative != nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the instance was made without ", what, "s (CompileSettings::", what, "s)"));
+}
+
+absl::Status Launcher::RunDerivative(Launcher* derivative, const char* what, int max_threads) {
+  RETURN_IF_ERROR(CheckDerivative(derivative, what));
+  return derivative->Run(max_threads);
+}
+
+absl::StatusOr<std::unique_ptr<Launcher>> Launcher::Fixed() {
+  RETURN_IF_ERROR(CheckArguments());
+  auto fixed = std::make_unique<Launcher>(kernel_);
+  // No derivatives, and no companions to check: those of a gradient have been.
+  fixed->instance_ = instance_;
+  fixed->receivers_ = receivers_;
+  fixed->arguments_ = arguments_;
+  fixed->missing_ = 0;
+  return fixed;
+}
+
+absl::StatusOr<std::unique_ptr<Launcher>> Launcher::FixedGradient() {
+  RETURN_IF_ERROR(CheckDerivative(gradient_.get(), "gradient"));
+  return gradient_->Fixed();
 }
 
 }  // namespace kiln

@@ -27,6 +27,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
@@ -106,6 +107,15 @@ class Launcher {
   // RunGradient does, and in the body of a tape, which cannot record it.
   absl::Status RunWithDuals(int max_threads = 0);
 
+  // A launcher that keeps the kernel's arguments as they are now, and takes no others; or those of
+  // its gradient. Fails as Run or RunGradient does. Tapes do not record its runs, and the memory of
+  // the arguments must outlive them.
+  absl::StatusOr<std::unique_ptr<Launcher>> Fixed();
+  absl::StatusOr<std::unique_ptr<Launcher>> FixedGradient();
+  const std::shared_ptr<const LoadedKernel>& kernel() const { return kernel_; }
+  // In the order of the kernel's slots.
+  const uint64_t* arguments() const { return arguments_.data(); }
+
   // Result `index` of the last run; T is the type of that result.
   template <typename T>
   T result(int index = 0) const {
@@ -132,6 +142,7 @@ class Launcher {
   // Of a gradient: tells the tape which memory it clears, and which it hands over.
   void NoteGradientsOn(Tape* tape);
   absl::Status Launch(int max_threads);
+  static absl::Status CheckDerivative(const Launcher* derivative, const char* what);
   // OK if nothing is in missed_.
   absl::Status CheckMissed() const;
   static absl::Status RunDerivative(Launcher* derivative, const char* what, int max_threads);

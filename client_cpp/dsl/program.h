@@ -89,6 +89,10 @@ void BindArray(ParamId param, const kiln_program::Array& array, kiln_program* pr
 enum class RunOf { kKernel, kGradient };
 absl::Status Run(RunOf what, kiln_program* program);
 
+// Hand what the host has written to data on a device over to it.
+absl::Status HandOverField(const DenseField& field);  // with its gradient
+absl::Status HandOverTree(const FieldTree& tree);
+
 }  // namespace kiln::dsl
 
 #endif  // KILN_CLIENT_CPP_DSL_PROGRAM_H_

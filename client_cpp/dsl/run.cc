@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/dsl/capture.h"
 #include "client_cpp/dsl/handles.h"
 #include "client_cpp/dsl/program.h"
 #include "client_cpp/dsl/service.h"
@@ -93,19 +94,13 @@ class Apart {
   std::vector<Range> all_;
 };
 
-absl::Status HandOverField(const DenseField& field) {
-  RETURN_IF_ERROR(ToStatus(field.buffer().HandOver()));
-  return field.grad() == nullptr ? absl::OkStatus() : ToStatus(field.grad()->buffer().HandOver());
-}
-
-// Hands what the program has written to data on the device over to it.
 absl::Status HandOver(const kiln_program& program) {
   for (const auto& [field, _] : program.fields) RETURN_IF_ERROR(HandOverField(*field));
   for (const auto& [_, array] : program.arrays) {
     if (array.field != nullptr) RETURN_IF_ERROR(HandOverField(*array.field));
   }
   for (const std::shared_ptr<FieldTree>& tree : program.trees) {
-    RETURN_IF_ERROR(ToStatus(tree->mirrored()->HandOver()));
+    RETURN_IF_ERROR(HandOverTree(*tree));
   }
   return absl::OkStatus();
 }
@@ -224,9 +219,19 @@ void KeepOn(kiln_tape* tape, const kiln_program& program) {
 
 }  // namespace
 
+absl::Status HandOverField(const DenseField& field) {
+  RETURN_IF_ERROR(ToStatus(field.buffer().HandOver()));
+  return field.grad() == nullptr ? absl::OkStatus() : ToStatus(field.grad()->buffer().HandOver());
+}
+
+absl::Status HandOverTree(const FieldTree& tree) { return ToStatus(tree.mirrored()->HandOver()); }
+
 absl::Status Run(RunOf what, kiln_program* program) {
   RETURN_IF_ERROR(CheckApart(*program));
   RETURN_IF_ERROR(ChooseVersion(what, program));
+  if (kiln_capture* const capture = RunningCapture(); capture != nullptr) {
+    return capture->Add(what, *program);
+  }
   if (kiln_tape* const tape = RunningTape(); tape != nullptr) KeepOn(tape, *program);
   return program->device == &CpuDevice() ? Start(what, program) : RunOnDevice(what, program);
 }

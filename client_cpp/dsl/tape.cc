@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client_cpp/dsl/capture.h"
 #include "client_cpp/dsl/handles.h"
 #include "client_cpp/dsl/service.h"
 #include "common/base/status_macros.h"
@@ -25,6 +26,9 @@ absl::Status CheckLoss(const DenseField& loss) {
 }
 
 absl::Status Record(kiln_tape* tape, kiln_status (*body)(void* self), void* self) {
+  if (RunningCapture() != nullptr) {
+    return absl::FailedPreconditionError("a tape cannot record while launches are captured");
+  }
   return tape->tape.Record([&] {  // which fails within another body
     tape->fields.clear();
     tape->kept.clear();
@@ -41,7 +45,8 @@ absl::Status Run(kiln_tape* tape, const DenseField& loss, kiln_status (*body)(vo
                  void* self) {
   RETURN_IF_ERROR(CheckLoss(loss));
   Device* const device = loss.device();
-  if (recording == nullptr) {  // else Record fails, and the loss of that tape stays
+  // Else Record fails, and the loss stays.
+  if (recording == nullptr && RunningCapture() == nullptr) {
     ASSIGN_OR_RETURN(const auto turn, TakeTurn(*device));
     RETURN_IF_ERROR(loss.Fill(0));
   }

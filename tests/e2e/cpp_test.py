@@ -148,6 +148,13 @@ halve()
     assert {key for _, _, key in told} <= set(keys)
 
 
+def test_a_captured_graph_is_one_call_of_the_driver(kiln, tmp_path):
+    log = {"KILN_FAKE_CUDA": f"log={tmp_path / 'log'}"}
+    output(kiln, DSL, "--gtest_filter=GraphTest.LaunchesAreRepeated", **ON_CUDA, **log)
+    calls = (tmp_path / "log").read_text().split()
+    assert calls.count("cuGraphLaunch") == 21 and calls.count("cuLaunchKernel") == 1
+
+
 def test_mpm88_in_cpp(kiln):
     assert output(kiln, MPM88) == output(kiln, MPM88)
     x, y = (float(n) for n in output(kiln, MPM88).split("(")[1].rstrip(")\n").split(", "))

@@ -133,6 +133,10 @@ void kiln_trace_end_function(kiln_trace* trace);
 kiln_node kiln_trace_call(kiln_trace* trace, kiln_function function, const kiln_node* arguments,
                           size_t count);
 kiln_node kiln_trace_result(kiln_trace* trace, kiln_node call, uint32_t index);
+kiln_capture* kiln_capture_new(void);
+void kiln_capture_free(kiln_capture* capture);
+kiln_status kiln_capture_record(kiln_capture* capture, kiln_status (*body)(void* self), void* self);
+kiln_status kiln_capture_run(kiln_capture* capture);
 #else
 #include <kiln/kiln.h>
 const char* kiln_error(void);

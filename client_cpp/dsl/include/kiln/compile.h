@@ -392,6 +392,35 @@ KILN_EXPORT kiln_status kiln_tape_record(kiln_tape* tape, kiln_status (*body)(vo
 KILN_EXPORT kiln_status kiln_tape_clear_gradients(kiln_tape* tape);
 KILN_EXPORT kiln_status kiln_tape_gradients(kiln_tape* tape);
 
+/* ---- Captured launches -------------------------------------------------------------------------
+ *
+ * The runs of a function, to be repeated. On a CUDA device all of them are one call of the driver:
+ *
+ *   kiln_capture* step = kiln_capture_new();
+ *   kiln_capture_record(step, collide_and_advance, NULL);   // runs programs, which do nothing yet
+ *   for (int i = 0; i < 1000; ++i) kiln_capture_run(step);
+ *
+ * One capture for one thread at a time. It keeps fields, trees and code. Arrays of the program must
+ * stay where they are.
+ */
+
+typedef struct kiln_capture kiln_capture;
+
+/* NULL without memory. */
+KILN_EXPORT kiln_capture* kiln_capture_new(void);
+KILN_EXPORT void kiln_capture_free(kiln_capture* capture);
+/* Calls body(self). Runs of programs and of their gradients by the calling thread do not take place
+ * there, but in each kiln_capture_run, with the arguments that they have now. What else the body
+ * does with fields takes place at once. What was recorded before is gone, also if this fails: if
+ * the body returns another code than KILN_OK, and with KILN_FAILED_PRECONDITION within another
+ * recording or a tape. A run fails if its program returns a value, or has an array that a CUDA
+ * device would have to copy. */
+KILN_EXPORT kiln_status kiln_capture_record(kiln_capture* capture, kiln_status (*body)(void* self),
+                                            void* self);
+/* Runs what was recorded, in order. Programs that print or may fail are runs of their own.
+ * KILN_FAILED_PRECONDITION within a recording or a tape. */
+KILN_EXPORT kiln_status kiln_capture_run(kiln_capture* capture);
+
 #ifdef __cplusplus
 }
 #endif

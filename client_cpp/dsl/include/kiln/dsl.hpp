@@ -18,6 +18,7 @@
 #include "kiln/dsl/decompose.hpp"      // IWYU pragma: export
 #include "kiln/dsl/error.hpp"          // IWYU pragma: export
 #include "kiln/dsl/function.hpp"       // IWYU pragma: export
+#include "kiln/dsl/graph.hpp"          // IWYU pragma: export
 #include "kiln/dsl/kernel.hpp"         // IWYU pragma: export
 #include "kiln/dsl/statements.hpp"     // IWYU pragma: export
 #include "kiln/dsl/struct.hpp"         // IWYU pragma: export

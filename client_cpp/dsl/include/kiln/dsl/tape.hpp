@@ -2,9 +2,9 @@
 #ifndef KILN_DSL_TAPE_HPP_
 #define KILN_DSL_TAPE_HPP_
 
-#include <exception>
 #include <memory>
 
+#include "kiln/dsl/body.hpp"
 #include "kiln/dsl/data.hpp"
 #include "kiln/dsl/error.hpp"
 
@@ -39,7 +39,7 @@ class Tape {
   // read what a later launch may have overwritten, with the lines of both.
   template <typename T, typename Body>
   void Run(const Field<T, 0>& loss, const Body& body) {
-    InBody(body, [&](auto call, void* self) {
+    detail::InBody(body, [&](auto call, void* self) {
       return kiln_tape_run(tape_.get(), loss.get_dense(), call, self);
     });
   }
@@ -47,34 +47,13 @@ class Tape {
   // The steps of Run, for programs that set gradients themselves.
   template <typename Body>
   void Record(const Body& body) {
-    InBody(body, [&](auto call, void* self) { return kiln_tape_record(tape_.get(), call, self); });
+    detail::InBody(
+        body, [&](auto call, void* self) { return kiln_tape_record(tape_.get(), call, self); });
   }
   void ClearGradients() { Check(kiln_tape_clear_gradients(tape_.get())); }
   void Gradients() { Check(kiln_tape_gradients(tape_.get())); }
 
  private:
-  // Calls act with a function of C that calls the body. No exception passes through the library.
-  template <typename Body, typename Act>
-  static void InBody(const Body& body, const Act& act) {
-    struct Call {
-      const Body& body;
-      std::exception_ptr thrown;
-    } call = {body, nullptr};
-    const auto function = [](void* self) -> kiln_status {
-      auto* const of = static_cast<Call*>(self);
-      try {
-        of->body();
-        return KILN_OK;
-      } catch (...) {
-        of->thrown = std::current_exception();
-        return KILN_ABORTED;
-      }
-    };
-    const kiln_status done = act(+function, &call);
-    if (call.thrown) std::rethrow_exception(call.thrown);
-    Check(done);
-  }
-
   struct Free {
     void operator()(::kiln_tape* tape) const { kiln_tape_free(tape); }
   };
