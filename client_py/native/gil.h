@@ -11,6 +11,8 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <optional>
+
 namespace kiln {
 
 // Calls `take`, which takes the GIL. Does not return once the interpreter ends.
@@ -48,6 +50,22 @@ class GilTaken {
  private:
   const PyGILState_STATE state_;
 };
+
+// Lets other threads run Python until the end of the scope, if `run`.
+class OtherThreads {
+ public:
+  explicit OtherThreads(bool run) {
+    if (run) released_.emplace();
+  }
+
+ private:
+  std::optional<GilReleased> released_;
+};
+
+inline bool HasOtherThreads() {
+  PyThreadState* const first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  return first != nullptr && PyThreadState_Next(first) != nullptr;
+}
 
 }  // namespace kiln
 
