@@ -13,6 +13,7 @@ namespace kiln {
 std::unique_ptr<mlir::Pass> CreateDemoteAtomicsPass();
 std::unique_ptr<mlir::Pass> CreatePromoteLocalsPass();
 std::unique_ptr<mlir::Pass> CreateSimplifyControlPass();
+std::unique_ptr<mlir::Pass> CreateHoistAddressesPass();
 std::unique_ptr<mlir::Pass> CreateForwardStoresPass();
 std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 std::unique_ptr<mlir::Pass> CreateCarryCellsPass();

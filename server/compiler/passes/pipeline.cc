@@ -15,6 +15,8 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"promote-locals", CreatePromoteLocalsPass},
       {"simplify-control", CreateSimplifyControlPass},
       {"canonicalize", mlir::createCanonicalizerPass},
+      // CSE makes one value of what it moves to one block.
+      {"hoist-addresses", CreateHoistAddressesPass},
       // Forwarding takes two addresses for equal when they are one value: after CSE.
       {"cse", mlir::createCSEPass},
       // Like forwarding, by addresses that are one value.
