@@ -281,6 +281,7 @@ Result<> World::Read(int number, void* array) const {
   const ModuleField& field = module_->fields()[number];
   const size_t size = ScalarBytesOf(field.scalar);
   auto* to = static_cast<uint8_t*>(array);
+  // Before MeetViews takes the lock: other threads use fields while this one waits for the device.
   if (Result<> ready = AwaitField(number); !ready.ok()) return ready;
   std::memset(to, 0, field.ArrayBytes());
   const auto copy = [&](const uint8_t* from, uint64_t count, uint64_t stride, int64_t position,
@@ -296,6 +297,7 @@ Result<> World::Read(int number, void* array) const {
 Result<> World::Write(int number, const void* array) const {
   const size_t size = ScalarBytesOf(module_->fields()[number].scalar);
   const auto* from = static_cast<const uint8_t*>(array);
+  // As in Read.
   if (Result<> ready = AwaitField(number); !ready.ok()) return ready;
   const auto copy = [&](uint8_t* to, uint64_t count, uint64_t stride, int64_t position,
                         int64_t step) {

@@ -212,7 +212,8 @@ void LoopTape::DropUnused() {
   });
 }
 
-// Gives the items places in a record, large scalars first. Returns the bytes of a record.
+// Gives the items places in a record, large scalars first, so that each is aligned. Returns the
+// bytes of a record.
 int64_t LoopTape::Layout() {
   llvm::stable_sort(items_, [](const Item& x, const Item& y) {
     return ScalarOf(x.primal).getIntOrFloatBitWidth() > ScalarOf(y.primal).getIntOrFloatBitWidth();
