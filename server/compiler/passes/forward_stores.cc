@@ -12,8 +12,7 @@
 //   - Plain writes of other threads would be data races, so they remove nothing.
 //   - Calls and deactivation may write all memory but locals.
 //   - Stores that may be lost add nothing: those to cells that they may not activate, or whose
-//   indices
-//     may be out of range.
+//     indices may be out of range.
 //
 // Requires: CSE ran, since two addresses are known to be equal only if they are one value.
 // Guarantees: no load in a block gives a value that the table had there.
