@@ -3,15 +3,11 @@
 from .. import _native, active, provided
 from ..diagnostics import say
 from ..public import Public
-from .axes import (
-    Axis,  # noqa: F401  (pickles of earlier builds look for it here)
-    as_integer,
-    as_offset,
-    as_tuple,
-    axis_numbers,
-)
+from . import axes
+from .axes import as_integer, as_offset, as_tuple, axis_numbers
 from .recorded import DEACTIVATE, note
 
+Axis = axes.Axis  # pickles of earlier builds look for it here
 KINDS = _native.SNODES
 _MAX_DEPTH = _native.MAX_TREE_DEPTH  # levels above a place
 _MAX_EXTENT = _native.MAX_CELLS  # of an axis; also the most cells in a container of a sparse SNode
