@@ -148,6 +148,70 @@ def test_addresses_beyond_an_array_behind_guards():
     np.testing.assert_array_equal(out, want)
 
 
+def test_components_that_ifs_without_else_store():
+    x, y = numbers(7), numbers(8)
+    x[: len(SPECIAL)] = SPECIAL
+    v = ti.Vector.field(4, ti.f32, N)
+    first, sums = np.zeros(N, np.float32), np.zeros(N, np.float32)
+    start = np.arange(4 * N, dtype=np.float32).reshape(N, 4) % 5
+    v.from_numpy(start)
+
+    @ti.kernel
+    def run(
+        x: ti.types.ndarray(ti.f32, 1),
+        y: ti.types.ndarray(ti.f32, 1),
+        first: ti.types.ndarray(ti.f32, 1),
+        sums: ti.types.ndarray(ti.f32, 1),
+    ):
+        for i in v:
+            if x[i] > 0:
+                v[i][0] = x[i]
+                if y[i] > 0:
+                    v[i][0] = y[i]
+                    v[i][2] = 1
+            first[i] = v[i][0]
+            if y[i] > x[i]:
+                v[i][1] = 9
+                v[i][3] += 1
+            if x[i] < 0:
+                v[i][2] = v[i][0]
+            sums[i] = v[i].sum()
+
+    run(x, y, first, sums)
+    want = start.copy()
+    for i in range(N):
+        if x[i] > 0:
+            want[i, 0] = y[i] if y[i] > 0 else x[i]
+            if y[i] > 0:
+                want[i, 2] = 1
+        if y[i] > x[i]:
+            want[i, 1] = 9
+            want[i, 3] += 1
+        if x[i] < 0:
+            want[i, 2] = want[i, 0]
+    np.testing.assert_array_equal(v.to_numpy(), want)
+    np.testing.assert_array_equal(first, want[:, 0])
+    np.testing.assert_array_equal(sums, want.sum(axis=1))
+
+
+def test_loads_that_code_does_not_reach():
+    x = numbers(9)
+    out = np.zeros(N, np.float32)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.f32, 1), out: ti.types.ndarray(ti.f32, 1), far: ti.i32):
+        for i in x:
+            j = i * far
+            if 0 <= j < N:
+                x[j] = 2
+            if j != 0:
+                continue
+            out[i] = x[j]
+
+    run(x, out, 2**27 + 1)
+    assert out[0] == 2 and not out[1:].any()
+
+
 def test_sparse_cells_stay_inactive_where_no_branch_stores():
     x = numbers(6)
     s = ti.field(ti.f32)

@@ -15,6 +15,7 @@ std::unique_ptr<mlir::Pass> CreatePromoteLocalsPass();
 std::unique_ptr<mlir::Pass> CreateSimplifyControlPass();
 std::unique_ptr<mlir::Pass> CreateHoistAddressesPass();
 std::unique_ptr<mlir::Pass> CreateForwardStoresPass();
+std::unique_ptr<mlir::Pass> CreateCarryBranchesPass();
 std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 std::unique_ptr<mlir::Pass> CreateCarryCellsPass();
 // Any level.

@@ -54,6 +54,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"cse", mlir::createCSEPass, true, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
+      {"carry-branches", CreateCarryBranchesPass},
       // Its locals are promoted after `reduce`. Before `offload`, while loops show which statements
       // write what.
       {"carry-cells", CreateCarryCellsPass},
