@@ -427,6 +427,40 @@ try:
     wrong()
 except ti.TaichiCompilationError as error:
     print(str(error).splitlines()[-1])
+
+class Sender:
+    def __add__(self, other):
+        return send()
+
+    def __iter__(self):
+        return iter((send(), 1))
+
+def late(number, frame):
+    raise TypeError("late")
+
+sender = Sender()
+
+@ti.kernel
+def adds() -> ti.i32:
+    return sender + 1
+
+@ti.kernel
+def calls() -> ti.i32:
+    return send()
+
+@ti.kernel
+def lists() -> ti.i32:
+    sum = 0
+    for a in ti.static(sender):
+        sum += a
+    return sum
+
+signal.signal(signal.SIGALRM, late)
+for kernel in (adds, calls, lists):
+    try:
+        kernel()
+    except Exception as error:
+        print(repr(error))
 """
 
 # Python writes the rest of a file that is left open when it frees the program's globals.
@@ -756,6 +790,7 @@ def test_exceptions_of_signal_handlers_in_the_front_end(program):
         "ZeroDivisionError('division by zero')",
         "5",
         "TimeoutError: 1",
+        *["TypeError('late')"] * 3,
     ]
 
 

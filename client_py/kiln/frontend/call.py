@@ -8,6 +8,7 @@ from .. import types as ti_types
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
 from ..func import BoundFunc, Func
+from ..handlers import raised_by_handler
 from ..static import static, static_assert
 from ..values import matrix, matrix_ops
 from ..values.struct import Struct
@@ -63,12 +64,13 @@ def _call(t, node, as_address):
     try:
         return func(*args, **keywords)
     except TypeError as error:
-        if isinstance(error, TaichiTypeError):
+        if isinstance(error, TaichiTypeError) or raised_by_handler(error):
             raise
         raise _wrong_call(func, args, error) from error
     except ValueError as error:
         # The program's own ValueError passes as it is; a library's is about our values.
-        if not _is_library(func) or not any(isinstance(a, Expr) for a in args):
+        of_values = _is_library(func) and any(isinstance(a, Expr) for a in args)
+        if not of_values or raised_by_handler(error):
             raise
         raise _wrong_call(func, args, error) from error
 
@@ -77,7 +79,7 @@ def _checked(special, func, t, node):
     try:
         return special(t, node)
     except TypeError as error:
-        if t.raised or isinstance(error, TaichiTypeError):
+        if t.raised or isinstance(error, TaichiTypeError) or raised_by_handler(error):
             raise
         raise _wrong_call(func, (), error) from error
 

@@ -9,6 +9,7 @@ from ..data.field import AnyField
 from ..data.snode import AnySNode
 from ..diagnostics import near, say
 from ..errors import TaichiTypeError
+from ..handlers import raised_by_handler
 from .display import from_percent
 from .expr import BINARY_OPS, OPS, Convertible, Expr, Ref, is_large
 from .loops import field_filler
@@ -115,6 +116,8 @@ def bin_op(t, node):
     try:
         return _BINARY[kind](left, right)
     except TypeError as error:
+        if raised_by_handler(error):
+            raise
         raise TaichiTypeError(_reason(error, left, right)) from None
 
 

@@ -8,6 +8,7 @@ from ..data.field import AnyField
 from ..data.snode import AnySNode
 from ..data.struct_field import StructField
 from ..diagnostics import say
+from ..handlers import raised_by_handler
 from ..static import Grouped, GroupedNDRange, NDRange, grouped, ndrange, static
 from ..types import i32
 from .context import ArrayArgument
@@ -127,7 +128,9 @@ def _static_for(t, node):
 def _items(value):
     try:
         return list(value)
-    except TypeError:
+    except TypeError as error:
+        if raised_by_handler(error):
+            raise
         raise say.cannot_unpack_type(kind=type(value)) from None
 
 
