@@ -20,13 +20,6 @@ std::vector<int64_t> ShapeOf(const TreeLayout& layout, int node,
   return shape;
 }
 
-bool HasSparse(const TreeLayout& layout) {
-  for (int n = 0; n < layout.tree().nodes_size(); ++n) {
-    if (layout[n].kind->is_sparse) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& nodes,
@@ -35,7 +28,7 @@ absl::StatusOr<std::shared_ptr<FieldTree>> FieldTree::Create(const proto::Tree& 
                                                              std::shared_ptr<MemoryBudget> budget) {
   ASSIGN_OR_RETURN(TreeLayout layout, TreeLayout::Make(nodes));
   std::shared_ptr<FieldTree> tree(new FieldTree(std::move(layout)));
-  tree->is_sparse_ = HasSparse(tree->layout_);
+  tree->is_sparse_ = tree->layout_.shape().HasSparse();
   if (!tree->is_sparse_ && device == &CpuDevice()) {
     ASSIGN_OR_RETURN(tree->dense_, ToStatusOr(device->Allocate(tree->layout_.root_bytes())));
     tree->root_ = tree->dense_->data();

@@ -282,9 +282,8 @@ py::dict StatsOfNode(const TreeObject& object, int node) {
 
 TreeObject::TreeObject(const std::vector<NodeTuple>& nodes)
     : layout_(ValueOrRaise(TreeLayout::Make(MakeTree(nodes)))),
-      memory_(std::make_shared<Memory>()) {
-  for (int n = 0; n < layout_.tree().nodes_size(); ++n) has_sparse_ |= layout_[n].kind->is_sparse;
-}
+      has_sparse_(layout_.shape().HasSparse()),
+      memory_(std::make_shared<Memory>()) {}
 
 void TreeObject::Allocate(std::vector<std::string> names, std::shared_ptr<MemoryBudget> budget) {
   // Called for each field of the tree.

@@ -51,7 +51,7 @@ class TreeObject {
 
  private:
   TreeLayout layout_;
-  bool has_sparse_ = false;
+  const bool has_sparse_;
   uint8_t* root_ = nullptr;
   std::shared_ptr<Memory> memory_;
   std::weak_ptr<TreeData> tree_;  // `memory_` owns it

@@ -46,6 +46,13 @@ struct TreeShape {
   const NodeLayout& operator[](int node) const { return nodes[node]; }
   int size() const { return static_cast<int>(nodes.size()); }
   uint64_t root_bytes() const { return nodes[0].container_bytes; }
+  // Whether cells of any node can be inactive.
+  bool HasSparse() const {
+    for (const NodeLayout& node : nodes) {
+      if (node.kind->is_sparse) return true;
+    }
+    return false;
+  }
   // The product of the extents of `axis` (physical) on the path to `node`; 1 if unused, the largest
   // number if it overflows.
   uint64_t AxisExtent(int node, uint32_t axis) const {
