@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,14 +11,15 @@
 #include <vector>
 
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/idle_memory.h"
+#include "runtime/cuda/recent_launches.h"
+#include "runtime/cuda/tapes.h"
+#include "runtime/cuda/tree_notices.h"
 #include "runtime/cuda/tree_work.h"
-#include "runtime/cuda_abi.h"
 #include "runtime/device.h"
 #include "runtime/fork_lock.h"
 
 namespace kiln {
-
-class CudaTree;
 
 // Works in the device's primary context, which other CUDA libraries of the process share: their
 // addresses are ours. Work goes to the legacy default stream, as theirs does by default, so that
@@ -91,38 +91,19 @@ class CudaDevice final : public Device {
   }
   // KilnCudaReports for kernels that neither print nor check: long loops look at its flag.
   cuda::Address idle_reports() const { return idle_reports_; }
-  // Of trees with sparse levels: gives one a number for the notice (KilnCudaNotice) that its
-  // kernels fill in. `asks`: where kernels ask for memory for it, if `grows`; 0: there are too many
-  // such trees, so that it does not grow.
-  struct TreeNotice {
-    uint64_t id;
-    cuda::Address notice, asks;
-  };
-  Result<TreeNotice> RememberTree(const CudaTree* tree, bool grows);
-  // Returns when no thread has the tree grow any more.
-  void ForgetTree(uint64_t id);
-  // Before work on trees: gives those that have asked for it more memory. Does not wait for the
-  // device, and is one load if no tree has asked. Requires: the thread has no turn.
-  void GrowTrees() {
-    const KilnCudaNotice* notice = notice_.load(std::memory_order_acquire);
-    if (notice != nullptr && __atomic_load_n(&notice->asked, __ATOMIC_RELAXED) != 0) {
-      GrowTreesThatAsk();
-    }
-  }
-  // The tapes of threads (KilnCudaTapes) for the next launch. Launches share them: they come one
-  // after the other. Their memory is ThreadTape::GivenLimit, or else a part of the device's.
-  // `stream`: of the launch's turn.
-  Result<cuda::Address> ClearTapes(cuda::Stream stream);
-  // What a notice says, once, with the launches that may have caused it.
-  Result<> TakeNotice();
+  // The trees with sparse levels. Before each launch that uses them: trees().Grow().
+  cuda::TreeNotices& trees() { return trees_; }
+  // The tapes of threads, for launches of gradients.
+  cuda::Tapes& tapes() { return tapes_; }
+  // What a notice of trees says, once, with the launches that may have caused it.
+  Result<> TakeNotice() { return trees_.Take(launches_); }
   // `bytes` of the device's memory, with anything in it, for `what`, of which `asked` bytes are
   // needed. Frees idle memory if there is not enough. ResourceExhausted names the size.
   Result<cuda::Address> AllocateMemory(uint64_t bytes, uint64_t asked, const std::string& what);
   // Idle memory of exactly so many bytes, with anything in it; 0: there is none.
-  cuda::Address TakeIdle(uint64_t bytes);
-  // Keeps what AllocateMemory gave for TakeIdle: to free it would wait for the device, and so for
-  // all launches. Turns order its next use after the work that has used it, so no work of other
-  // libraries may use it.
+  cuda::Address TakeIdle(uint64_t bytes) { return idle_.Take(bytes); }
+  // Keeps what AllocateMemory gave for TakeIdle. Turns order its next use after the work that has
+  // used it, so no work of other libraries may use it.
   void ReturnMemory(cuda::Address memory, uint64_t bytes);
   // The error of a device without so much memory.
   [[gnu::cold]] Error NoMemory(uint64_t asked, const std::string& what);
@@ -133,7 +114,7 @@ class CudaDevice final : public Device {
   // Keeps the first failure of what cannot return it, for Synchronize.
   void Keep(const Result<>& done);
   // Notes a launch of these kernels, for the errors of Synchronize.
-  void NoteLaunch(const NamesInErrors& kernels);
+  void NoteLaunch(const NamesInErrors& kernels) { launches_.Note(kernels); }
   // `code` as an error of `what`, with the launches that may have caused it.
   Error ErrorOf(cuda::Code code, const std::string& what);
 
@@ -171,14 +152,9 @@ class CudaDevice final : public Device {
   uint64_t stream() const override { return reinterpret_cast<uint64_t>(StreamOfThread()); }
 
  private:
-  CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
-             cuda::Context context);
+  [[gnu::cold]] CudaDevice(const cuda::Driver& driver, int32_t number, cuda::DeviceNumber device,
+                           cuda::Context context);
   [[gnu::cold]] static Result<CudaDevice*> Make(int32_t number);
-  // The memory of all trees with sparse levels.
-  uint64_t TreeBytes();
-  void GrowTreesThatAsk();
-  // Where a failure of the device may come from: ", in kernel `fill`". Requires: mutex_.
-  std::string InLaunched() const;
   // Has `after` wait for what is in `before`.
   Result<> Order(cuda::Stream before, cuda::Stream after);
   cuda::Stream StreamOfThread() const;
@@ -203,31 +179,13 @@ class CudaDevice final : public Device {
   std::atomic<bool> uses_streams_{false};  // whether a thread has ever chosen one
   std::mutex turns_;                       // held by the turn, also of the member below
   cuda::Stream last_stream_ = nullptr;     // that of the last turn
-  std::mutex mutex_;                       // of the members below
-  // The last launches since the last synchronisation.
-  std::vector<NamesInErrors> launched_;
-  uint64_t num_launched_ = 0;
+  cuda::RecentLaunches launches_;
+  cuda::IdleMemory idle_;
+  cuda::TreeNotices trees_;
+  cuda::Tapes tapes_;
+  std::mutex mutex_;                      // of the members below
   std::vector<cuda::Event> idle_events_;  // with times
-  struct Idle {
-    uint64_t bytes;
-    cuda::Address memory;
-  };
-  std::vector<Idle> idle_;  // the last one became idle last
-  uint64_t idle_bytes_ = 0;
   Result<> kept_;
-  // In the host's memory, which the device writes; null before the first tree.
-  std::atomic<KilnCudaNotice*> notice_{nullptr};
-  cuda::Address notice_address_ = 0;
-  struct KnownTree {
-    const CudaTree* tree;
-    int asks;  // its number in the notice; -1: none
-  };
-  std::map<uint64_t, KnownTree> trees_;
-  uint64_t last_tree_ = 0;
-  // Held while trees grow, before `mutex_` and all locks of trees.
-  std::mutex growing_;
-  cuda::Address tapes_ = 0;
-  uint64_t tape_bytes_ = 0;
 };
 
 }  // namespace kiln

@@ -155,7 +155,7 @@ Result<> CudaGraph::Launch(const uint64_t* arguments, const std::function<uint64
   // In another library's context, the default stream would be another one, without an error.
   if (Result<> entered = device_->Enter(); !entered.ok()) return entered;
   if (exec_ == nullptr) return {};
-  if (uses_trees_) device_->GrowTrees();
+  if (uses_trees_) device_->trees().Grow();
   // Change and launch in one piece: otherwise another thread's arguments could replace these.
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Result<> changed = Change(arguments, random); !changed.ok()) return changed;

@@ -243,7 +243,7 @@ Result<> CudaKernel::Start(KilnCudaLaunch* launch, const NamesInErrors& names) c
   CudaDevice::Turn turn;
   if (Result<> taken = device_->TakeLaunchTurn(&turn); !taken.ok()) return taken;
   if (info_.tapes) {
-    Result<Address> tapes = device_->ClearTapes(turn.stream());
+    Result<Address> tapes = device_->tapes().Clear(turn.stream());
     if (!tapes.ok()) return tapes.error();
     launch->tapes = reinterpret_cast<KilnCudaTapes*>(*tapes);
   }
@@ -311,7 +311,7 @@ bool CudaKernel::Launch(const uint64_t* arguments, uint64_t* results,
       !entered.ok()) {
     return fail(entered.error());
   }
-  if (uses_trees_) device_->GrowTrees();
+  if (uses_trees_) device_->trees().Grow();
   std::unique_ptr<Scratch> scratch;
   if (IsAwaited()) {
     Result<std::unique_ptr<Scratch>> taken = TakeScratch();

@@ -204,7 +204,7 @@ CudaTree::CudaTree(CudaDevice* device, TreeShape shape, const TreeOptions& optio
     : device_(device), shape_(std::move(shape)), names_(options.names) {}
 
 CudaTree::~CudaTree() {
-  if (id_ != 0) device_->ForgetTree(id_);
+  if (id_ != 0) device_->trees().Forget(id_);
 }
 
 // As much as cells and lists can take, or a half or quarter or so of it.
@@ -316,7 +316,7 @@ Result<> CudaTree::WriteImage(uint64_t head) {
   tree.next = buffer_->data() + arena_;
   tree.end = buffer_->data() + bytes();
   tree.root = buffer_->data();
-  Result<CudaDevice::TreeNotice> known = device_->RememberTree(this, growing_ != nullptr);
+  Result<cuda::TreeNotices::Place> known = device_->trees().Remember(this, growing_ != nullptr);
   if (!known.ok()) return known.error();
   id_ = known->id;
   asks_ = known->asks;
@@ -592,7 +592,7 @@ void CudaTree::Work(int node, uint32_t work) const {
 }
 
 void CudaTree::DeactivateAll(int node) {
-  device_->GrowTrees();  // makes lists
+  device_->trees().Grow();  // makes lists
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   // The deepest first: the lists that lead to them still have the cells above.
   for (size_t i = order_.size(); i-- > 0;) {
