@@ -82,12 +82,15 @@ class CudaTree final : public TreeData {
   CudaTree(CudaDevice* device, TreeShape shape, const TreeOptions& options);
   Result<> Allocate(const MemoryBudget* budget);
   // Memory for the tree; sets `growing_` if it grows.
-  Result<std::unique_ptr<Buffer>> TakeMemory(uint64_t fixed, const MemoryBudget* budget);
+  [[gnu::cold]] Result<std::unique_ptr<Buffer>> TakeMemory(uint64_t fixed,
+                                                           const MemoryBudget* budget);
   // By node, 0 for none: the sparse one above it, and the one in whose memory its cells are.
   struct Above {
     std::vector<int> sparse, holder;
   };
   Above OrderNodes();  // sets `order_`
+  // The bytes between the root and the cells, at most.
+  uint64_t ImageBytes() const;
   void WriteNode(Image& image, int n, const Above& above);
   Result<> WriteImage(uint64_t head);
   // Tells kernels that are launched from now on where the tree's memory ends.

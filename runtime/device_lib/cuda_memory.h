@@ -82,10 +82,6 @@ inline void Refuse(KilnCudaTree* tree, uint64_t node) {
   Store(&notice->ready, 1u);
 }
 
-inline uint64_t BlockBytes(uint64_t bytes) {
-  return sizeof(KilnCudaBlock) + (bytes + 31) / 32 * 32;
-}
-
 inline void SetChanged(KilnNode* node) {
   if (Load(&node->changed) == 0) Store(&node->changed, 1u);
 }

@@ -12,7 +12,7 @@ uint8_t* Take(KilnCudaTree* tree, KilnCudaPool* pool) {
   while (block != nullptr && !Exchange(&pool->free, &block, Load(&block->next))) {
   }
   if (block == nullptr) {
-    const uint64_t bytes = BlockBytes(pool->bytes);
+    const uint64_t bytes = kiln_cuda_block_bytes(pool->bytes);
     uint64_t at;
     if (!TakeBytes(reinterpret_cast<uint64_t*>(&tree->next), reinterpret_cast<uint64_t>(tree->end),
                    bytes, &at)) {

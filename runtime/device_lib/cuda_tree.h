@@ -22,6 +22,11 @@ uint8_t* kiln_cuda_activate_chunk(KilnNode* node, uint8_t* container, uint64_t c
 /* Makes a cell inactive; of a dynamic SNode all cells. The memory waits for a collection. */
 void kiln_cuda_deactivate(KilnNode* node, uint8_t* container, uint64_t cell);
 
+/* What a pool's piece of so many bytes takes of a tree's memory, with the block before it. */
+static inline uint64_t kiln_cuda_block_bytes(uint64_t bytes) {
+  return sizeof(KilnCudaBlock) + (bytes + 31) / 32 * 32;
+}
+
 /* What the kernel of the runtime's own, kiln_cuda_tree (cuda_tree_kernels.cc), does with a node. */
 enum KilnCudaTreeWork {
   KILN_CUDA_LIST_CELLS,     /* brings the node's list of cells up to date */
