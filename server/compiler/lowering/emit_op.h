@@ -2,9 +2,8 @@
 // dialect operations. Lowering scalarises tensors and calls these; nothing else
 // decides what an op computes.
 //
-// Values are signless: u1 is i1 (one byte in memory), iN and uN are iN. The
-// proto Scalar tells signedness. Operands are already cast to one scalar, the
-// one that common/language/type_rules.h names (shift counts: that of the left operand).
+// Values are signless (scalar_value.h). Operands are already cast to one scalar, the one that
+// common/language/type_rules.h names (shift counts: that of the left operand).
 //
 // No op traps or yields poison. For integers, x // 0 and x % 0 are 0, the most
 // negative integer // -1 wraps, and shift counts are taken modulo the width. Floats that do
@@ -16,23 +15,9 @@
 #include "kiln/proto/op.pb.h"
 #include "kiln/proto/type.pb.h"
 #include "mlir/IR/Builders.h"
+#include "server/compiler/lowering/emit_cast.h"
 
 namespace kiln {
-
-struct EmitOptions {
-  bool fast_math = true;
-  bool debug = false;
-};
-
-// The MLIR type of a value (u1: i1) and of the same scalar in memory (u1: i8).
-mlir::Type ValueType(mlir::MLIRContext* context, proto::Scalar scalar);
-mlir::Type MemoryType(mlir::MLIRContext* context, proto::Scalar scalar);
-
-// A constant from its bits, zero-extended, as in the node CONST.
-mlir::Value EmitConstant(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar scalar,
-                         uint64_t bits);
-// A constant of the given mathematical value.
-mlir::Value EmitNumber(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar scalar, double value);
 
 // Ops of FAMILY_UNARY. `scalar` is the operand's. Results: see RESULT_* (u1 for
 // logical_not, isnan, isinf; i32 for popcnt, clz, frexp_exponent). Operands of
@@ -49,12 +34,6 @@ mlir::Value EmitBinary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, pro
 mlir::Value EmitTernary(mlir::OpBuilder& b, mlir::Location loc, proto::Op op, proto::Scalar scalar,
                         mlir::Value condition, mlir::Value x, mlir::Value y,
                         const EmitOptions& options);
-
-mlir::Value EmitCast(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar from, proto::Scalar to,
-                     mlir::Value x, const EmitOptions& options);
-// Widths are equal.
-mlir::Value EmitBitCast(mlir::OpBuilder& b, mlir::Location loc, proto::Scalar from,
-                        proto::Scalar to, mlir::Value x);
 
 // What an atomic read-modify-write combines: OP_ATOMIC_ADD -> OP_ADD and so on;
 // OP_NONE for other ops.

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "server/compiler/codegen/test_kernel.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/lowering/scalar_value.h"
 
 namespace kiln {
 namespace {

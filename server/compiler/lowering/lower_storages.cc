@@ -6,7 +6,7 @@
 #include "common/language/kernel_parts.h"
 #include "common/language/node_views.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "server/compiler/lowering/emit_op.h"
+#include "server/compiler/lowering/scalar_value.h"
 #include "server/compiler/lowering/storages.h"
 
 namespace kiln {

@@ -27,8 +27,10 @@
 #include "kiln/proto/unit.pb.h"
 #include "mlir/IR/Builders.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/lowering/emit_cast.h"
 #include "server/compiler/lowering/emit_op.h"
 #include "server/compiler/lowering/place.h"
+#include "server/compiler/lowering/scalar_value.h"
 #include "server/compiler/lowering/storages.h"
 
 namespace kiln {

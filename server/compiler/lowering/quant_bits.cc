@@ -3,6 +3,7 @@
 #include "common/language/type.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "server/compiler/lowering/scalar_value.h"
 
 namespace kiln {
 
