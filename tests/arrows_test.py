@@ -157,7 +157,7 @@ LATE = {
     "frontend.source": "frontend.history runtime",
     "frontend.texture": "values.texels",
     "func": "frontend.report",
-    "gui": "picture raster windows.painting",
+    "gui": "windows.painting",
     "instance": "frontend.build frontend.companions frontend.context frontend.report "
     "frontend.trace",
     "kernel": "frontend.report printing",
@@ -174,6 +174,7 @@ LATE = {
     "windows.camera": "values.matrix",
     "windows.canvas": "picture",
     "windows.frames": "film notebook picture",
+    "windows.gui_drawing": "picture raster",
     "windows.painting": "raster",
     "windows.scene": "windows.display",
     "windows.software": "raster",

@@ -406,7 +406,6 @@ class GUI:
         """
     event: Any
     fast_gui: Any
-    filter: Any
     fps_limit: Any
     frame: Any
     @staticmethod
