@@ -88,16 +88,30 @@ AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMCon
   MakeTags(count, context);
 }
 
+// A memory has one digit of its number in each domain. Two accesses are apart if one domain says
+// so: different numbers differ in a digit. So an access lists some 8 scopes for each digit, where
+// one domain of all memories would make it list every other memory.
 void AliasScopes::MakeTags(int count, llvm::LLVMContext& context) {
+  constexpr int kMostListed = 16, kBase = 8;
   llvm::MDBuilder md(context);
-  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
-  llvm::SmallVector<llvm::Metadata*> scopes;
-  for (int i = 0; i < count; ++i) scopes.push_back(md.createAnonymousAliasScope(domain));
-  for (int i = 0; i < count; ++i) {
-    llvm::SmallVector<llvm::Metadata*> others = scopes;
-    // An access states its own scope and that it aliases none of the others.
-    others.erase(others.begin() + i);
-    tags_.push_back({llvm::MDNode::get(context, scopes[i]), llvm::MDNode::get(context, others)});
+  std::vector<llvm::SmallVector<llvm::Metadata*>> scopes(count), others(count);
+  const int base = count <= kMostListed ? count : kBase;
+  for (int weight = 1; weight < count; weight *= base) {
+    llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
+    llvm::SmallVector<llvm::Metadata*> digits;
+    for (int i = 0; i < base; ++i) digits.push_back(md.createAnonymousAliasScope(domain));
+    for (int memory = 0; memory < count; ++memory) {
+      const int digit = memory / weight % base;
+      scopes[memory].push_back(digits[digit]);
+      // An access states its own scopes and that it aliases none of the others.
+      for (int i = 0; i < base; ++i) {
+        if (i != digit) others[memory].push_back(digits[i]);
+      }
+    }
+  }
+  for (int memory = 0; memory < count; ++memory) {
+    tags_.push_back(
+        {llvm::MDNode::get(context, scopes[memory]), llvm::MDNode::get(context, others[memory])});
   }
 }
 
