@@ -15,33 +15,14 @@
 // Addresses in trees stay: LLVM sees no stores there.
 //
 // Requires: structured level. Guarantees: no address that only one block computes moves.
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/Hashing.h"
-#include "mlir/IR/OperationSupport.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/passes/equal_ops.h"
 #include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 
 namespace kiln {
 
 namespace {
-
-// Ops are one key if they compute the same from the same values.
-struct SameAddress : llvm::DenseMapInfo<mlir::Operation*> {
-  static unsigned getHashValue(const mlir::Operation* op) {
-    return mlir::OperationEquivalence::computeHash(
-        const_cast<mlir::Operation*>(op), mlir::OperationEquivalence::directHashValue,
-        mlir::OperationEquivalence::ignoreHashValue, mlir::OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const mlir::Operation* a, const mlir::Operation* b) {
-    if (a == b) return true;
-    const bool is_special = a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
-                            b == getTombstoneKey();
-    return !is_special && mlir::OperationEquivalence::isEquivalentTo(
-                              const_cast<mlir::Operation*>(a), const_cast<mlir::Operation*>(b),
-                              mlir::OperationEquivalence::IgnoreLocations);
-  }
-};
 
 // Moves the address out of all ifs that its indices do not depend on.
 void Hoist(ir::GlobalOp address) {
@@ -61,7 +42,7 @@ struct HoistAddressesPass
   llvm::StringRef getArgument() const override { return "hoist-addresses"; }
   void runOnOperation() override {
     // The block that computes an address; null: several do.
-    llvm::DenseMap<mlir::Operation*, mlir::Block*, SameAddress> homes;
+    llvm::DenseMap<mlir::Operation*, mlir::Block*, SameComputation> homes;
     llvm::SmallVector<ir::GlobalOp> addresses;
     getOperation().walk([&](ir::GlobalOp address) {
       if (GlobalInTree(address)) return;

@@ -19,6 +19,7 @@ std::unique_ptr<mlir::Pass> CreateCarryBranchesPass();
 std::unique_ptr<mlir::Pass> CreateMergeUpdatesPass();
 std::unique_ptr<mlir::Pass> CreateCarryCellsPass();
 // Any level.
+std::unique_ptr<mlir::Pass> CreateCsePass();
 std::unique_ptr<mlir::Pass> CreateRefuseSimtPass();
 // Structured to offloaded.
 std::unique_ptr<mlir::Pass> CreateOffloadPass();

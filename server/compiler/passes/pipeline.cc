@@ -18,7 +18,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       // CSE makes one value of what it moves to one block.
       {"hoist-addresses", CreateHoistAddressesPass},
       // Forwarding takes two addresses for equal when they are one value: after CSE.
-      {"cse", mlir::createCSEPass},
+      {"cse", CreateCsePass},
       // Like forwarding, by addresses that are one value.
       {"merge-updates", CreateMergeUpdatesPass},
       {"forward-stores", CreateForwardStoresPass},
@@ -27,7 +27,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"promote-locals", CreatePromoteLocalsPass, true},
       {"simplify-control", CreateSimplifyControlPass, true},
       {"canonicalize", mlir::createCanonicalizerPass, true},
-      {"cse", mlir::createCSEPass, true},
+      {"cse", CreateCsePass, true},
       // A load that left a loop has one adjoint, not one an iteration.
       {"differentiate", CreateDifferentiatePass, true},
       {"demote-atomics", CreateDemoteAtomicsPass, true},
@@ -35,7 +35,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"fold-zeros", CreateFoldZerosPass, true},
       {"simplify-control", CreateSimplifyControlPass, true},
       {"canonicalize", mlir::createCanonicalizerPass, true},
-      {"cse", mlir::createCSEPass, true},
+      {"cse", CreateCsePass, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true},
       {"check-reads", CreateCheckReadsPass, true},
       {"unroll-additions", CreateUnrollAdditionsPass, true},
@@ -43,7 +43,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"gather", CreateGatherPass, true},
       {"demote-atomics", CreateDemoteAtomicsPass, true},
       {"canonicalize", mlir::createCanonicalizerPass, true},
-      {"cse", mlir::createCSEPass, true},
+      {"cse", CreateCsePass, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true},
       {"differentiate", CreateDifferentiatePass, true, true},
       {"demote-atomics", CreateDemoteAtomicsPass, true, true},
@@ -51,7 +51,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"fold-zeros", CreateFoldZerosPass, true, true},
       {"simplify-control", CreateSimplifyControlPass, true, true},
       {"canonicalize", mlir::createCanonicalizerPass, true, true},
-      {"cse", mlir::createCSEPass, true, true},
+      {"cse", CreateCsePass, true, true},
       {"licm", mlir::createLoopInvariantCodeMotionPass, true, true},
       {"check-reads", CreateCheckReadsPass, true, true},
       {"carry-branches", CreateCarryBranchesPass},
@@ -68,7 +68,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       // Accumulators are locals until the second promotion.
       {"reduce", CreateReducePass},
       {"promote-locals", CreatePromoteLocalsPass},
-      {"cse", mlir::createCSEPass},
+      {"cse", CreateCsePass},
       // Before the code generator, after all that adds or removes carried values.
       {"reduction-form", CreateReductionFormPass},
       // Copies bodies, so all that makes them smaller comes first.

@@ -607,7 +607,7 @@ struct SplitRowsPass : mlir::PassWrapper<SplitRowsPass, mlir::OperationPass<ir::
     mlir::OpPassManager clean(ir::KernelOp::getOperationName());
     clean.addPass(mlir::createCanonicalizerPass());
     clean.addPass(CreateSimplifyControlPass());
-    clean.addPass(mlir::createCSEPass());
+    clean.addPass(CreateCsePass());
     if (mlir::failed(runPipeline(clean, getOperation()))) signalPassFailure();
   }
 };
