@@ -280,25 +280,44 @@ void Machine::Optimize(llvm::Module& module) {
   if (state_->options.level > 1) MarkStreams(module);
 }
 
-// Whether a loop has so many loads and stores that loop strength reduction would take most of the
-// time of code generation. That pass compares all ways to write their addresses.
-static bool HasLargeLoop(llvm::Module& module) {
-  constexpr size_t kManyAccesses = 64;
+// A constant that code reads from memory, or that takes an instruction of its own.
+static bool TakesRegister(const llvm::Value* operand) {
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(operand)) {
+    return !integer->getValue().isSignedIntN(32);
+  }
+  const auto* constant = llvm::dyn_cast<llvm::ConstantData>(operand);
+  return constant != nullptr && !constant->isZeroValue();
+}
+
+// What tells that a pass over a loop would take most of the time of code generation.
+struct LoopSizes {
+  size_t accesses = 0;   // loads and stores, in the innermost loop with the most of them
+  size_t constants = 0;  // different ones, in the outermost loop with the most of them
+};
+
+static LoopSizes MeasureLoops(llvm::Module& module) {
+  LoopSizes most;
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     llvm::DominatorTree dominators(f);
     const llvm::LoopInfo loops(dominators);
     for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-      if (!loop->isInnermost()) continue;
+      if (!loop->isInnermost() && !loop->isOutermost()) continue;
       size_t accesses = 0;
+      llvm::SmallPtrSet<const llvm::Value*, 32> constants;
       for (const llvm::BasicBlock* block : loop->blocks()) {
-        accesses += llvm::count_if(
-            *block, [](const llvm::Instruction& i) { return i.mayReadOrWriteMemory(); });
+        for (const llvm::Instruction& i : *block) {
+          accesses += i.mayReadOrWriteMemory();
+          for (const llvm::Value* operand : i.operands()) {
+            if (TakesRegister(operand)) constants.insert(operand);
+          }
+        }
       }
-      if (accesses > kManyAccesses) return true;
+      if (loop->isInnermost()) most.accesses = std::max(most.accesses, accesses);
+      if (loop->isOutermost()) most.constants = std::max<size_t>(most.constants, constants.size());
     }
   }
-  return false;
+  return most;
 }
 
 // Divides blocks of thousands of instructions. Instruction selection and scheduling look at one
@@ -331,10 +350,17 @@ static bool SplitLargeBlocks(llvm::Module& module) {
 
 // Also divides what would take too long otherwise.
 static void ChooseEffort(llvm::Module& module, int level) {
+  // Loop strength reduction compares all ways to write the addresses of a loop.
+  constexpr size_t kManyAccesses = 64;
+  // Hoisted constants are live in all of a loop. Far more of them than registers make the allocator
+  // split most of their live ranges: 400 took it two seconds. Left in place, they are operands in
+  // memory.
+  constexpr size_t kManyConstants = 64;
   const bool large = LargestFunction(module) > kLargeFunction;
+  const LoopSizes loops = level > 0 ? MeasureLoops(module) : LoopSizes();
   codegen::LlvmFlags flags;
-  flags.skip_machine_licm = large;
-  flags.skip_loop_strength_reduction = large || (level > 0 && HasLargeLoop(module));
+  flags.skip_machine_licm = large || loops.constants > kManyConstants;
+  flags.skip_loop_strength_reduction = large || loops.accesses > kManyAccesses;
   // It would join the parts again.
   flags.skip_codegen_prepare = SplitLargeBlocks(module);
   codegen::SetLlvmFlags(flags);
