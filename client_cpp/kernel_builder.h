@@ -138,7 +138,7 @@ class KernelBuilder {
                                            const proto::LoopConfig& config);
   absl::StatusOr<NodeNumber> BeginStructFor(ParamId storage, const proto::LoopConfig& config);
   absl::StatusOr<NodeNumber> LoopIndex(NodeNumber loop, int dimension);  // i32
-  NodeNumber BeginWhile();
+  absl::StatusOr<NodeNumber> BeginWhile();
   absl::StatusOr<NodeNumber> BeginIf(NodeNumber condition);
   // Value-yielding choice: Yield in each arm; the node's type is the promoted one.
   absl::StatusOr<NodeNumber> BeginChoose(NodeNumber condition);
@@ -285,7 +285,8 @@ class KernelBuilder {
 
   BlockId NewBlock();
   void Open(NodeNumber owner, proto::NodeKind kind, BlockId first, BlockId second);
-  NodeNumber BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands, int blocks);
+  absl::StatusOr<NodeNumber> BeginBlocks(proto::NodeKind kind,
+                                         absl::Span<const NodeNumber> operands, int blocks);
   absl::Status Jump(proto::NodeKind kind);
   absl::Status EndChoose(const OpenBlock& choose);
   uint64_t AddLoop(const proto::LoopConfig& config);

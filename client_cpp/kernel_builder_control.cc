@@ -22,8 +22,11 @@ void KernelBuilder::Open(NodeNumber owner, proto::NodeKind kind, BlockId first, 
   current_.block_open[first] = true;
 }
 
-NodeNumber KernelBuilder::BeginBlocks(proto::NodeKind kind, absl::Span<const NodeNumber> operands,
-                                      int blocks) {
+absl::StatusOr<NodeNumber> KernelBuilder::BeginBlocks(proto::NodeKind kind,
+                                                      absl::Span<const NodeNumber> operands,
+                                                      int blocks) {
+  // The outermost one is the function's body.
+  if (current_.open.size() > kMaxBlockDepth) return Refuse(kBlocksNestedTooDeep, kMaxBlockDepth);
   const NodeNumber made = Append(kind, {}, operands);
   const BlockId first = NewBlock(), second = blocks > 1 ? NewBlock() : first;
   mutable_node(made)->add_blocks(first.number());
@@ -64,7 +67,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::BeginRangeFor(absl::Span<const NodeNum
   casts.reserve(bounds.size());
   for (const NodeNumber bound : bounds) casts.push_back(CastScalars(bound, proto::I32));
   const uint64_t loop = AddLoop(config);
-  const NodeNumber made = BeginBlocks(proto::RANGE_FOR, casts, 1);
+  ASSIGN_OR_RETURN(const NodeNumber made, BeginBlocks(proto::RANGE_FOR, casts, 1));
   mutable_node(made)->set_index(loop);
   return made;
 }
@@ -73,7 +76,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::BeginStructFor(ParamId storage,
                                                          const proto::LoopConfig& config) {
   RETURN_IF_ERROR(CheckParam(storage, proto::Param::PARAM_STORAGE));
   const uint64_t loop = AddLoop(config);
-  const NodeNumber made = BeginBlocks(proto::STRUCT_FOR, {}, 1);
+  ASSIGN_OR_RETURN(const NodeNumber made, BeginBlocks(proto::STRUCT_FOR, {}, 1));
   mutable_node(made)->set_index(storage.number());
   mutable_node(made)->add_attributes(static_cast<int64_t>(loop));
   return made;
@@ -97,7 +100,7 @@ absl::StatusOr<NodeNumber> KernelBuilder::LoopIndex(NodeNumber loop, int dimensi
   return made;
 }
 
-NodeNumber KernelBuilder::BeginWhile() { return BeginBlocks(proto::WHILE, {}, 1); }
+absl::StatusOr<NodeNumber> KernelBuilder::BeginWhile() { return BeginBlocks(proto::WHILE, {}, 1); }
 
 absl::StatusOr<NodeNumber> KernelBuilder::BeginIf(NodeNumber condition) {
   ASSIGN_OR_RETURN(const NodeNumber truth, Condition(condition));

@@ -211,10 +211,10 @@ TEST_F(Builder, ChoiceHasThePromotedType) {
 }
 
 TEST_F(Builder, CodeAfterAJumpIsMadeButNotListed) {
-  b_.BeginWhile();
+  ASSERT_TRUE(b_.BeginWhile().ok());
   ASSERT_TRUE(b_.Break().ok());
   EXPECT_TRUE(b_.Store(*b_.Global(x_, {I32(0)}), F32(1)).ok());
-  const NodeNumber dead = b_.BeginWhile();
+  const NodeNumber dead = *b_.BeginWhile();
   ASSERT_TRUE(b_.Continue().ok());
   ASSERT_TRUE(b_.End().ok());
   ASSERT_TRUE(b_.End().ok());
@@ -313,6 +313,14 @@ TEST_F(Builder, ValuesOfClosedBlocksAreInvisible) {
   EXPECT_FALSE(b_.Unary(proto::OP_NEG, inside).ok());
   ASSERT_TRUE(b_.End().ok());
   EXPECT_FALSE(b_.Unary(proto::OP_NEG, inside).ok());
+  Finish();
+}
+
+TEST_F(Builder, DepthIsBounded) {
+  for (int i = 0; i < kMaxBlockDepth; ++i) ASSERT_TRUE(b_.BeginIf(I32(1)).ok());
+  EXPECT_EQ(b_.BeginWhile().status().message(),
+            "Blocks can be nested 256 deep at most; an elif counts as an if in the else before it");
+  for (int i = 0; i < kMaxBlockDepth; ++i) ASSERT_TRUE(b_.End().ok());
   Finish();
 }
 

@@ -281,7 +281,7 @@ kiln_node kiln_trace_loop_index(kiln_trace* trace, kiln_node loop, int axis) {
 }
 
 void kiln_trace_begin_while(kiln_trace* trace) {
-  if (trace->failure.ok()) trace->builder.BeginWhile();
+  trace->Try([&] { return trace->builder.BeginWhile(); });
 }
 
 void kiln_trace_begin_if(kiln_trace* trace, kiln_node condition) {

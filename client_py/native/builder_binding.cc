@@ -252,7 +252,7 @@ void BindControl(py::class_<KernelBuilder>& c) {
       py::arg("block_dim_adaptive") = false);
   c.def("loop_index",
         [](KernelBuilder& b, NodeNumber loop, int d) { return Get(b.LoopIndex(loop, d)); });
-  c.def("begin_while", &KernelBuilder::BeginWhile);
+  c.def("begin_while", [](KernelBuilder& b) { return Get(b.BeginWhile()); });
   c.def("begin_if", [](KernelBuilder& b, NodeNumber x) { return Get(b.BeginIf(x)); });
   c.def("begin_choose", [](KernelBuilder& b, NodeNumber x) { return Get(b.BeginChoose(x)); });
   c.def("else_", [](KernelBuilder& b) { Get(b.Else()); });

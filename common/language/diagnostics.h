@@ -12,6 +12,8 @@ namespace kiln {
 
 inline constexpr char kBitCastOfOtherWidth[] =
     "bit_cast needs types of equal width, not '$0' and '$1'";
+inline constexpr char kBlocksNestedTooDeep[] =
+    "Blocks can be nested $0 deep at most; an elif counts as an if in the else before it";
 inline constexpr char kBreakInOutermostLoop[] = "Cannot break in the outermost loop";
 inline constexpr char kCannotAssign[] = "cannot assign '$0' to '$1'";
 inline constexpr char kCannotCast[] = "cannot cast '$0' to '$1'";

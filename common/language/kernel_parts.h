@@ -9,6 +9,9 @@
 
 namespace kiln {
 
+// Of blocks in blocks, in one function. Bounds the recursion of all code that visits them.
+inline constexpr int kMaxBlockDepth = 256;
+
 inline const proto::Function& FunctionAt(const proto::Kernel& kernel, FunctionId id) {
   return id == kKernelBody ? kernel.body() : kernel.functions(PositionOf(id));
 }

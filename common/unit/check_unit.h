@@ -19,8 +19,6 @@
 
 namespace kiln {
 
-inline constexpr int kMaxBlockDepth = 256;
-
 // The nodes that a function's blocks list, in program order.
 using ReachedNodes = IdVector<FunctionId, std::vector<NodeId>>;
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/language/kernel_parts.h"
 #include "common/unit/node_number.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

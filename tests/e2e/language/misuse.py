@@ -283,6 +283,26 @@ def error_in_a_python_function(show):
 
 
 @case(differs="mistakes without a message")
+def blocks_nested_too_deep(show):
+    @ti.func
+    def descend(a, n: ti.template()):
+        depth = 0
+        if a > n:
+            if a > 2 * n:
+                if ti.static(n > 0):
+                    depth = descend(a, n - 1)
+            depth += 1
+        return depth
+
+    @ti.kernel
+    def k(a: ti.i32, n: ti.template()) -> ti.i32:
+        return descend(a, n)
+
+    show(k(200, 100))
+    show.error(k, 200, 130)
+
+
+@case(differs="mistakes without a message")
 def functions_that_call_each_other_without_end(show):
     @ti.func
     def f(a):
