@@ -2,8 +2,9 @@
 
 from . import ops
 from . import types as ti_types
-from .data.field import AnyField, MatrixField, ScalarField
+from .data.field import AnyField, ScalarField
 from .data.making import field
+from .data.matrix_field import MatrixField
 from .data.ndarray import ndarray
 from .data.struct_field import StructField
 from .kernel import data_oriented, kernel

@@ -6,7 +6,7 @@ and kiln_field_write (libkiln) launch them.
 """
 
 from .. import types as ti_types
-from ..data.field import MatrixField
+from ..data.matrix_field import MatrixField
 from ..data.ndarray import ndarray
 from ..kernel import kernel
 from ..static import grouped, static

@@ -48,7 +48,7 @@ _VIEWS = {
         *("frontend.expr", "compat.absent"),
     ),
     "lang.kernel_impl": ("kernel", "func"),
-    "lang.matrix": ("values.matrix", "types", "data.field"),
+    "lang.matrix": ("values.matrix", "types", "data.matrix_field"),
     "lang.matrix_ops": ("values.matrix_ops", "values.decompose"),
     "lang.mesh": (
         *("data.mesh", "data.mesh_metadata", "data.mesh_elements", "data.mesh_builder"),

@@ -6,7 +6,8 @@ from ..active import python_scope
 from ..diagnostics import near, say
 from . import declared, snode, trees
 from .axes import as_offset, as_tuple
-from .field import MatrixField, ScalarField
+from .field import ScalarField
+from .matrix_field import MatrixField
 
 
 @python_scope

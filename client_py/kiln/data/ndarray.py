@@ -5,10 +5,11 @@ from .. import types as ti_types
 from ..active import check_python_scope, python_scope
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
+from ..own_files import caller
 from ..public import Public
 from .axes import as_tuple
 from .elements import Elements, check_source, numpy_type, out_of_bounds
-from .field import AnyArray, _caller
+from .field import AnyArray
 from .interop import Exporter, by_scalar, from_external
 from .recorded import COPY_FROM, FROM_NUMPY, note, note_change
 
@@ -33,7 +34,7 @@ class Ndarray(Elements, _native.FieldBase, Exporter, AnyArray, metaclass=Public)
         self.element_shape = element_shape
         self.shape = shape
         self.grad = None
-        self._made_at = _caller()
+        self._made_at = caller()
         try:
             self._bind(_native.make_ndarray(dtype.scalar, list(element_shape), list(shape)))
         except MemoryError as error:
@@ -242,7 +243,7 @@ def wrap(storage):
     made.element_shape = element_shape
     made.shape = storage.shape
     made.grad = None
-    made._made_at = _caller()
+    made._made_at = caller()
     made._bind(storage)
     return made
 

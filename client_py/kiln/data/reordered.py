@@ -2,7 +2,8 @@
 
 from ..active import python_scope
 from ..diagnostics import say
-from .field import MatrixField, ScalarField
+from .field import ScalarField
+from .matrix_field import MatrixField
 
 
 class _Reordered:

@@ -4,11 +4,12 @@ from .. import _native, runtime
 from ..active import python_scope
 from ..diagnostics import say
 from ..errors import TaichiRuntimeError
+from ..own_files import caller
 from ..public import Public
 from ..types.texture_format import FORMAT2TY_CH, largest_of
 from .axes import as_tuple
 from .elements import check_source
-from .field import AnyArray, AnyField, _caller
+from .field import AnyArray, AnyField
 from .recorded import FROM_NUMPY, note, note_change
 
 
@@ -56,7 +57,7 @@ class Texture(_native.FieldBase, metaclass=Public):
             # Kernels are compiled for the class, the type and the number of channels. What these
             # leave open is whether texels are fractions, so the class says it.
             self.__class__ = _class_of_fractions(type(self))
-        self._made_at = _caller()
+        self._made_at = caller()
         try:
             kind = texels_of(type(self))
             self._bind(

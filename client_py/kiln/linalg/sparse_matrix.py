@@ -10,9 +10,10 @@ import os
 from .. import _native, runtime
 from .. import types as ti_types
 from ..arch import cuda
-from ..data.field import Field, _caller
+from ..data.field import Field
 from ..data.ndarray import Ndarray, ScalarNdarray
 from ..errors import TaichiRuntimeError
+from ..own_files import caller
 from ._on_device import forget_rows, rows_of, works_on
 
 _FORMATS = ("col_major", "row_major")
@@ -248,7 +249,7 @@ class SparseMatrixBuilder(_native.FieldBase):
                 f"max_num_triplets is 0 to {_CAPACITY}, not {max_num_triplets!r}"
             )
         self._capacity = int(max_num_triplets)
-        self._made_at = _caller()
+        self._made_at = caller()
         self._bind(_native.make_ndarray(self._word.scalar, [], [1 + 3 * self._capacity]))
 
     def print_triplets(self):

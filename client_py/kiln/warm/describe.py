@@ -23,7 +23,8 @@ from types import (
 from .. import _native
 from .. import types as ti_types
 from ..arch import Arch
-from ..data.field import ComponentField, Field, MatrixField, ScalarField
+from ..data.field import Field, ScalarField
+from ..data.matrix_field import ComponentField, MatrixField
 from ..data.snode import SNode
 from ..frontend.source import EMPTY, MISSING, FunctionSource
 from ..func import BoundFunc, Func
