@@ -3,11 +3,11 @@
 from .. import _native, active, provided
 from ..diagnostics import say
 from ..public import Public
-from . import axes
+from . import axes as _axes
 from .axes import as_integer, as_offset, as_tuple, axis_numbers
 from .recorded import DEACTIVATE, note
 
-Axis = axes.Axis  # pickles of earlier builds look for it here
+Axis = _axes.Axis  # pickles of earlier builds look for it here
 KINDS = _native.SNODES
 _MAX_DEPTH = _native.MAX_TREE_DEPTH  # levels above a place
 _MAX_EXTENT = _native.MAX_CELLS  # of an axis; also the most cells in a container of a sparse SNode
@@ -102,10 +102,10 @@ class SNode(AnySNode, metaclass=Public):
         for name, value in (("dimension", dimension), ("chunk size", chunk_size)):
             if value >= 2**31:
                 raise say.maximum_dynamic_snode_cannot_exceed_maximum(name=name, value=value)
-        axes = axis_numbers(axis)
-        if len(axes) != 1:
+        numbers = axis_numbers(axis)
+        if len(numbers) != 1:
             raise say.dynamic_snode_has_one_axis()
-        if axes[0] in self._path_axes():
+        if numbers[0] in self._path_axes():
             raise say.dynamic_snode_needs_axis_of_its_own()
         return self._add(KINDS["dynamic"], axis, dimension, chunk_size)
 
@@ -128,14 +128,14 @@ class SNode(AnySNode, metaclass=Public):
             raise say.nothing_can_added_below_place()
         if self._word_bits:
             raise say.only_fields_in_words(kind=self._kind.name)
-        axes = axis_numbers(axes)
-        dimensions = list(as_tuple(dimensions))
-        if len(dimensions) == 1:
-            dimensions *= len(axes)
-        if len(dimensions) != len(axes):
-            raise say.axes_and_dimensions_different_number(axes=len(axes), extents=len(dimensions))
+        numbers = axis_numbers(axes)
+        extents = list(as_tuple(dimensions))
+        if len(extents) == 1:
+            extents *= len(numbers)
+        if len(extents) != len(numbers):
+            raise say.axes_and_dimensions_different_number(axes=len(numbers), extents=len(extents))
         levels = []
-        for position, (axis, extent) in enumerate(zip(axes, dimensions)):
+        for position, (axis, extent) in enumerate(zip(numbers, extents)):
             extent = as_integer(extent, say.dimension_field_must_integer_got)
             if extent <= 0:
                 raise say.every_dimension_taichi_field_should_positive(
