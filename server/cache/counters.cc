@@ -7,7 +7,6 @@
 
 #include <cstdio>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/home/regular_file.h"
@@ -63,14 +62,12 @@ uint64_t Counters::version() const {
 }
 
 uint64_t Counters::Load(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return 0;
-  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
+  const absl::StatusOr<Descriptor> fd = OpenRegularFile(path, O_RDONLY | O_NOFOLLOW);
   struct stat st;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > kMaxStatsBytes) return 0;
+  if (!fd.ok() || fstat(fd->get(), &st) != 0 || st.st_size > kMaxStatsBytes) return 0;
   std::string bytes(st.st_size, '\0');
   // Without statistics the daemon starts from zero; they are not worth refusing to start.
-  if (pread(fd, &bytes[0], bytes.size(), 0) != st.st_size) return 0;
+  if (pread(fd->get(), &bytes[0], bytes.size(), 0) != st.st_size) return 0;
   proto::SavedStats saved;
   if (!saved.ParseFromString(bytes)) return 0;
   absl::MutexLock lock(&mutex_);

@@ -4,18 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "absl/cleanup/cleanup.h"
+#include "common/home/regular_file.h"
 
 namespace kiln {
 
 std::vector<Place> HitLog::ReadNew() {
   constexpr size_t kRecord = sizeof(Digest::bytes);
   std::vector<Place> hits;
-  const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return hits;
-  auto cleanup = absl::MakeCleanup([fd] { close(fd); });
+  const absl::StatusOr<Descriptor> file = OpenRegularFile(path_, O_RDWR | O_NOFOLLOW);
+  if (!file.ok()) return hits;
+  const int fd = file->get();
   struct stat st;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return hits;
+  if (fstat(fd, &st) != 0) return hits;
   const uint64_t size = st.st_size;
   // Clients stop long before. Each record takes memory here, and a sparse file has any number.
   if (size > kMostLogBytes) {
