@@ -10,9 +10,10 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kTraceDigits = 32;
-constexpr size_t kSpanDigits = 16;
-constexpr size_t kLength = 2 + 1 + kTraceDigits + 1 + kSpanDigits + 1 + 2;
+// VERSION-TRACE-SPAN-FLAGS, where version and flags have two digits.
+constexpr size_t kTraceDigits = 32, kSpanDigits = 16;
+constexpr size_t kTraceAt = 2 + 1, kSpanAt = kTraceAt + kTraceDigits + 1;
+constexpr size_t kFlagsAt = kSpanAt + kSpanDigits + 1, kLength = kFlagsAt + 2;
 
 bool IsId(absl::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == absl::string_view::npos &&
@@ -32,13 +33,14 @@ std::string RandomId() {
 
 TraceContext ParseTraceparent(absl::string_view traceparent) {
   // Later versions may append fields after the flags.
-  if (traceparent.size() < kLength || traceparent[2] != '-' || traceparent[35] != '-' ||
-      traceparent[52] != '-' || traceparent.substr(0, 2) == "ff" ||
+  if (traceparent.size() < kLength || traceparent[kTraceAt - 1] != '-' ||
+      traceparent[kSpanAt - 1] != '-' || traceparent[kFlagsAt - 1] != '-' ||
+      traceparent.substr(0, 2) == "ff" ||
       (traceparent.substr(0, 2) == "00" && traceparent.size() != kLength)) {
     return {};
   }
-  const absl::string_view trace = traceparent.substr(3, kTraceDigits);
-  const absl::string_view span = traceparent.substr(36, kSpanDigits);
+  const absl::string_view trace = traceparent.substr(kTraceAt, kTraceDigits);
+  const absl::string_view span = traceparent.substr(kSpanAt, kSpanDigits);
   if (!IsId(trace) || !IsId(span)) return {};
   return {std::string(trace), std::string(span)};
 }
