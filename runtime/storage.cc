@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
+constexpr uint64_t kPage = 4096, kHugePage = uint64_t{2} << 20;
 // Allocations of at least this size come from the system in pages, zeroed and returnable.
 constexpr uint64_t kMapFrom = uint64_t{64} << 10;
 constexpr uint64_t kAlignment = 64;
@@ -23,9 +23,9 @@ uint64_t RoundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 // border. Without bounds checks that must neither end the process nor read malloc's data. An eighth
 // covers a row of any field of at least eight rows; of mapped memory it costs addresses, not pages.
 uint64_t MarginOf(uint64_t bytes) {
-  if (bytes < kMapFrom) return RoundUp(std::min<uint64_t>(bytes, 4096), kAlignment);
+  if (bytes < kMapFrom) return RoundUp(std::min(bytes, kPage), kAlignment);
   const uint64_t margin = std::clamp(bytes / 8, kMapFrom, uint64_t{64} << 20);
-  return RoundUp(margin, bytes >= kHugePage ? kHugePage : 4096);
+  return RoundUp(margin, bytes >= kHugePage ? kHugePage : kPage);
 }
 
 // Of an allocation that is not mapped. One line more than requested: vector loads of the last
@@ -42,7 +42,7 @@ Error Refused(uint64_t bytes) {
 // Maps `size` bytes at a multiple of `alignment`; null if refused.
 uint8_t* Map(uint64_t size, uint64_t alignment) {
   // mmap aligns to pages only. Map more, then return what is before and after the aligned part.
-  const uint64_t whole = size + (alignment > 4096 ? alignment : 0);
+  const uint64_t whole = size + (alignment > kPage ? alignment : 0);
   void* raw = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   auto start = reinterpret_cast<uintptr_t>(raw);
@@ -54,7 +54,7 @@ uint8_t* Map(uint64_t size, uint64_t alignment) {
 }
 
 // Mappings of freed buffers, for buffers of the same size: a new one costs a page fault for each
-// 4 KiB, ten times what it takes to clear that. Each slot is taken and given as a whole, so threads
+// page, ten times what it takes to clear that. Each slot is taken and given as a whole, so threads
 // need no lock, and a forked child finds all slots in order.
 constexpr size_t kMostIdle = 8;
 std::atomic<uint8_t*> idle[kMostIdle];
@@ -108,7 +108,7 @@ Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const H
     std::memset(start, 0, size);
   } else {
     const bool huge = bytes >= kHugePage;
-    const uint64_t size = RoundUp(bytes, 4096), whole = size + 2 * margin;
+    const uint64_t size = RoundUp(bytes, kPage), whole = size + 2 * margin;
     if (StaysIdle(bytes) && !is_little_used) start = TakeIdle(whole);
     if (start != nullptr) {
       std::memset(start + margin, 0, size);
@@ -116,7 +116,7 @@ Result<std::unique_ptr<RootBuffer>> RootBuffer::Allocate(uint64_t bytes, const H
       madvise(start, margin, MADV_DONTNEED);
       madvise(start + margin + size, margin, MADV_DONTNEED);
     } else {
-      start = Map(whole, huge ? kHugePage : 4096);
+      start = Map(whole, huge ? kHugePage : kPage);
     }
     if (start == nullptr) return Refused(bytes);
     if (huge) madvise(start + margin, size, MADV_HUGEPAGE);
@@ -130,7 +130,7 @@ RootBuffer::~RootBuffer() {
     from_.release(from_.self, data() - margin, SizeOf(size()));
   } else if (size() < kMapFrom) {
     std::free(data() - margin);
-  } else if (const uint64_t whole = RoundUp(size(), 4096) + 2 * margin; StaysIdle(size())) {
+  } else if (const uint64_t whole = RoundUp(size(), kPage) + 2 * margin; StaysIdle(size())) {
     KeepIdle(data() - margin, whole);
   } else {
     munmap(data() - margin, whole);
