@@ -267,8 +267,7 @@ void DriverState::Run(CUfunction function, const uint32_t blocks[3], const uint3
       settings.fail_launch == std::to_string(launches_)) {
     grid.Report(Fault::kIllegalAddress, "kernel " + settings.fail_launch + " fails as asked");
   } else {
-    RunGrid(&grid, settings.seed + static_cast<uint32_t>(launches_) * 2654435761u, settings.threads,
-            &instructions);
+    RunGrid(&grid, settings.SeedOf(launches_), settings.threads, &instructions);
   }
   if (grid.fault.kind == Fault::kNone) return;
   std::fprintf(stderr, "fake CUDA: %s\n", grid.fault.text.c_str());

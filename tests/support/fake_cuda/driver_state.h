@@ -65,6 +65,10 @@ inline constexpr int kMostThreads = 1024, kMostShared = 48 << 10, kMostOptedShar
 
 struct Settings {
   uint32_t seed = 1;
+  // Of a launch, by its number. The odd factor makes neighbouring launches unlike each other.
+  uint32_t SeedOf(uint64_t launch) const {
+    return seed + static_cast<uint32_t>(launch) * 2654435761u;
+  }
   int threads = 2;
   bool check_races = false, check_init = false;
   std::string reports, ptx;

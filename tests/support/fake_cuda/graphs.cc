@@ -230,7 +230,7 @@ KILN_CALL cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (call.state.execs.count(exec) == 0) return CUDA_ERROR_INVALID_VALUE;
   Stream* stream = call.state.StreamOf(handle);
   if (stream == nullptr || stream->owner != exec->context) return CUDA_ERROR_INVALID_HANDLE;
-  const uint32_t seed = call.state.settings.seed + static_cast<uint32_t>(++launches) * 2654435761u;
+  const uint32_t seed = call.state.settings.SeedOf(++launches);
   exec->last = call.state.streams.Add(
       stream, [state = &call.state, works = exec->works, seed] { Run(state, *works, seed); },
       exec->last);

@@ -123,9 +123,12 @@ void Lop3(Warp& warp, const Instruction& in) {
   });
 }
 
+// Instruction::flags of Carry: it takes the carry in, sets it, subtracts; it multiplies first, and
+// adds the low or the high half of the product.
+constexpr uint32_t kTakesCarry = 1, kSetsCarry = 2, kSubtracts = 4;
+constexpr uint32_t kMultipliesLow = 8, kMultipliesHigh = 16;
+
 // add with .cc, addc, sub with .cc, subc, and the same of mad: d2 is the carry, one bit a lane.
-// flags: 1 takes the carry in, 2 sets it, 4 subtracts; 8 and 16 multiply first, low and high
-// halves.
 template <typename T>
 void Carry(Warp& warp, const Instruction& in) {
   using W = typename Wider<Unsigned<T>>::type;
@@ -135,17 +138,17 @@ void Carry(Warp& warp, const Instruction& in) {
   uint32_t after = 0;
   EachLane(warp.exec, [&](int lane) {
     T a = warp.At<T>(in.s[0])[lane], b = warp.At<T>(in.s[1])[lane];
-    if ((in.flags & 24) != 0) {
-      a = (in.flags & 8) != 0 ? MulLo()(a, b) : MulHi()(a, b);
+    if ((in.flags & (kMultipliesLow | kMultipliesHigh)) != 0) {
+      a = (in.flags & kMultipliesLow) != 0 ? MulLo()(a, b) : MulHi()(a, b);
       b = warp.At<T>(in.s[2])[lane];
     }
-    const W carry = (in.flags & 1) != 0 ? before >> lane & 1 : 0;
+    const W carry = (in.flags & kTakesCarry) != 0 ? before >> lane & 1 : 0;
     const W left = Unsigned<T>(a), right = Unsigned<T>(b);
-    const W sum = (in.flags & 4) != 0 ? left - right - carry : left + right + carry;
+    const W sum = (in.flags & kSubtracts) != 0 ? left - right - carry : left + right + carry;
     d[lane] = static_cast<T>(sum);
     after |= static_cast<uint32_t>(sum >> kBits<T> & 1) << lane;
   });
-  if ((in.flags & 2) != 0) StoreMask(warp, in.d2, after);
+  if ((in.flags & kSetsCarry) != 0) StoreMask(warp, in.d2, after);
 }
 
 template <typename F>
@@ -256,11 +259,11 @@ Operation Multiply(const Opcode& opcode, Type t) {
 
 Operation WithCarry(const Opcode& opcode, Type t) {
   const std::string& name = opcode.name;
-  uint32_t flags = name.back() == 'c' ? 1 : 0;
-  if (opcode.Has("cc")) flags |= 2;
-  if (name.substr(0, 3) == "sub") flags |= 4;
+  uint32_t flags = name.back() == 'c' ? kTakesCarry : 0;
+  if (opcode.Has("cc")) flags |= kSetsCarry;
+  if (name.substr(0, 3) == "sub") flags |= kSubtracts;
   if (name.substr(0, 3) != "mad") return {CarryOf(t), t, {t, t}, flags};
-  flags |= opcode.Has("hi") ? 16 : 8;
+  flags |= opcode.Has("hi") ? kMultipliesHigh : kMultipliesLow;
   return {CarryOf(t), t, {t, t, t}, flags};
 }
 
