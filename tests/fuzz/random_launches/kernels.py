@@ -98,7 +98,9 @@ def make(ti, *kinds):
         return ti.Vector([ti.cast(x[0], ti.i64), ti.cast(x[x.shape[0] - 1], ti.i64)])
 
     found = (affine, copy, add, shift, stencil, where, tally, phases, prefix, total, largest, ends)
-    return dict(zip(TABLE, found))
+    kernels = {kernel.__name__: kernel for kernel in found}
+    assert kernels.keys() == TABLE.keys()
+    return kernels
 
 
 def kept(values, like):
@@ -172,8 +174,8 @@ def _ends(x):
 
 
 # Name -> (model, parameters, what they have to be). "x" and "y" are objects, the others numbers.
-# `vectors`: elements may be vectors; `line`: one axis; `same`: both have one shape and type,
-# `alike`: one shape; `whole`: integers.
+# `vectors`: elements may be vectors; `line`: one axis; `axes`: one or more; `same`: both have one
+# shape and type, `alike`: one shape; `whole`: integers.
 TABLE = {
     "affine": (_affine, "xab", {"vectors"}),
     "copy": (_copy, "yx", {"vectors", "alike"}),
