@@ -11,6 +11,9 @@
 
 namespace {
 
+// The last parts of a bundle and of an entry: the signer with its signature, and the checksum.
+constexpr size_t kSigner = 8 + sizeof(kiln::Signature), kChecksum = sizeof(kiln::Digest::bytes);
+
 void Check(absl::string_view bytes) {
   absl::StatusOr<kiln::BundleView> bundle = kiln::DecodeBundle(bytes);
   if (!bundle.ok()) return;
@@ -24,18 +27,18 @@ void Check(absl::string_view bytes) {
   }
   if (!writer.Finish(nullptr).ok()) std::abort();
   // All but the signer is the same.
-  const size_t same = bytes.size() - 32 - 72;
+  const size_t same = bytes.size() - kChecksum - kSigner;
   if (again.size() != bytes.size() || again.compare(0, same, bytes.data(), same) != 0) std::abort();
 }
 
-// Writes what `checksum_at` must hold for the digests before it to fit.
+// Writes the checksum behind the signer at `signer_at`, over this and all bytes before it.
 void RepairChecksum(char* bytes, size_t signer_at) {
   const kiln::Digest content = kiln::Sha256Of(absl::string_view(bytes, signer_at));
   const kiln::Digest sum = kiln::Sha256()
                                .Update(content.view())
-                               .Update(absl::string_view(bytes + signer_at, 72))
+                               .Update(absl::string_view(bytes + signer_at, kSigner))
                                .Finish();
-  std::memcpy(bytes + signer_at + 72, sum.bytes.data(), 32);
+  std::memcpy(bytes + signer_at + kSigner, sum.bytes.data(), kChecksum);
 }
 
 }  // namespace
@@ -43,7 +46,7 @@ void RepairChecksum(char* bytes, size_t signer_at) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   Check(bytes);
-  constexpr size_t kHeader = 16, kEnd = 16 + 72 + 32;
+  constexpr size_t kHeader = 16, kEnd = 16 + kSigner + kChecksum;
   if (size < kHeader + kEnd) return 0;
   std::memcpy(&bytes[0], kiln::kBundleMagic, 8);
   kiln::PutU32(kiln::kBundleVersion, &bytes[8]);
