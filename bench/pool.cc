@@ -326,7 +326,7 @@ class Play {
     int64_t next, end;
     Line line;
   };
-  static constexpr int kGroup = 8;
+  static constexpr int kGroup = ThreadPool::kThreadsOfGroup;
 
   const Loop& loop_;
   const bool plain_;
@@ -401,7 +401,7 @@ double Real(const Loop& loop, int threads) {
 }
 
 int Main() {
-  Costs costs{2'000, 50'000, 60};
+  Costs costs{2'000, 50'000, 60};  // where nothing can be measured
   costs.transfer = MeasureTransfer();
   MeasureWake(&costs);
   std::vector<double> rows(1024);

@@ -48,6 +48,8 @@ inline int ThreadLimit(const Executor* executor, int max_threads) {
 
 class ThreadPool final : public Executor {
  public:
+  static constexpr int kThreadsOfGroup = 8;  // that enter a launch by one gate
+
   // The pool of this process. Never destroyed.
   static ThreadPool& Get();
 
@@ -73,8 +75,6 @@ class ThreadPool final : public Executor {
   int started() const { return started_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr int kThreadsOfGroup = 8;
-
   // epoch:32 | threads:12 | open:1 | waiting:1 | active:18. A group's threads enter while it is
   // open by counting themselves in; the caller closes it when no chunk is left.
   struct alignas(64) Gate {
