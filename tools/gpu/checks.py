@@ -13,7 +13,9 @@ import traceback
 
 import kiln as ti
 
-SECONDS = 90  # of a check
+SECONDS = 90  # the most that a check may take
+LONGER = 20  # so many times as long with --long
+FAILED = 4  # the exit status of a process whose last check failed
 CHECKS = {}
 OPTIONS = argparse.Namespace(long=False)
 
@@ -35,7 +37,7 @@ def check(alone=False, stand_in=True, start=True):
 
 
 def run_check(name):
-    """The line of a check."""
+    """Runs a check; returns the line of JSON that says how it went."""
     function, start = CHECKS[name], time.monotonic()
     line = {"name": name, "passed": True}
     try:
@@ -55,16 +57,16 @@ def run_check(name):
 
 
 def run_inside(names):
-    """Runs checks until one fails; says which one begins, and its line."""
+    """Runs checks until one fails, and ends the process. Prints which one begins, then its line."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what kernels and libraries print is no line
     for name in names:
         print(json.dumps({"begins": name}), file=out, flush=True)
-        signal.alarm(SECONDS * (20 if OPTIONS.long else 1))
+        signal.alarm(SECONDS * (LONGER if OPTIONS.long else 1))
         line = run_check(name)
         print(json.dumps(line), file=out, flush=True)
         if line["passed"] is False:
-            os._exit(4)  # without waiting for a device that may have failed
+            os._exit(FAILED)  # without waiting for a device that may have failed
     out.flush()
     os._exit(0)
 
@@ -89,14 +91,14 @@ def run_apart(names):
         if begun is not None:
             why = f"ends with status {done.returncode}: {done.stderr[-1500:]}"
             yield {"name": begun, "passed": False, "why": why}
-        elif done.returncode not in (0, 4):
+        elif done.returncode not in (0, FAILED):
             why = f"ends with status {done.returncode}: {done.stderr[-1500:]}"
             yield {"name": ", ".join(names), "passed": False, "why": why}
             return
 
 
 def main(doc):
-    """Of a program whose docstring is `doc`; its exit status."""
+    """The main function of a program whose docstring is `doc`. Returns its exit status."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=CHECKS, default=list(CHECKS))
     parser.add_argument("--long", action="store_true")
@@ -118,7 +120,7 @@ def main(doc):
 
 
 def show(lines):
-    """Whether a check failed."""
+    """Prints lines; returns whether a check failed."""
     failed = False
     for line in lines:
         failed |= line["passed"] is False
