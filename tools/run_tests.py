@@ -165,7 +165,11 @@ def tidy_together(files, commands):
     complains, and what does not compile because two files use one name for two things."""
     passed = set()
     for size in (24, 4):
-        rest = [f for f in files if f not in passed and not tidy_batches.is_for_itself(ROOT / f)]
+        rest = [
+            f
+            for f in files
+            if f not in passed and not tidy_batches.needs_a_run_of_its_own(ROOT / f)
+        ]
         batches = tidy_batches.batches_of(rest, commands, size)
         batches = [batch for batch in batches if len(batch) > 1]
         for batch, run in each(batches, lambda batch: tidy_command(batch, commands)):

@@ -33,9 +33,9 @@ def batches_of(files, commands, size):
     return [batch for *_, batch in batches]
 
 
-def is_for_itself(path):
-    """Whether a file names something by `using` or `namespace` and not again: clang-tidy sees that
-    in the main file only."""
+def needs_a_run_of_its_own(path):
+    """Whether a file declares a name by `using` or `namespace` and does not use it. clang-tidy
+    reports that only for the main file."""
     text = path.read_text()
     named = re.findall(r"^ *(?:using [\w:]+::|namespace (?=\w+ = ))(\w+)", text, re.M)
     return any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in named)
@@ -45,7 +45,7 @@ def source_of(batch):
     """A C++ file with all files of a group."""
     lines = []
     for number, file in enumerate(batch):
-        # Of these there can be one.
+        # A program can have only one of each.
         entries = [f"#define {name} {name}_{number}\n" for name in _ENTRIES]
         ends = [f"#undef {name}\n" for name in _ENTRIES]
         lines += [*entries, f'#include "{ROOT / file}"  // NOLINT\n', *ends]
