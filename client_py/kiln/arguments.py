@@ -58,7 +58,7 @@ class _Spec:
 
     def require_gradient(self):
         """Makes the instance serve only arrays with a gradient, which it uses."""
-        self.matcher = (*self.matcher[:5], WITH, *self.matcher[6:])
+        self.matcher = (*self.matcher[:_GRADIENT], WITH, *self.matcher[_GRADIENT + 1 :])
 
 
 class ScalarParameter(Parameter):
@@ -188,6 +188,7 @@ class SelfParameter(TemplateParameter):
 
 # Whether an instance serves arrays with a gradient; see Matcher of native/bound_instance.h.
 EITHER, WITH, WITHOUT = range(3)
+_GRADIENT = 5  # where the matcher of an array has one of these
 
 
 def has_grad(array):
