@@ -24,9 +24,9 @@ inline Wanted WantedBy(const ModuleKernel& kernel, const ModuleParam& param, Dev
   return {"kernel", kernel.name, param.name, param.is_array, param.value, param.rank, device};
 }
 
-// Fills in the argument's slots: one for each number, or an array's address and extents (of the
-// host's memory, too, where kernels run on another device). Converts
-// nothing silently: KILN_INVALID_ARGUMENT names the parameter, what it takes and what it got.
+// Fills in the argument's slots: one for each number, or an array's address and extents. The
+// address may be the host's where kernels run on another device. Converts nothing silently:
+// KILN_INVALID_ARGUMENT names the parameter, what it takes and what it got.
 kiln_status PackArg(const Wanted& wanted, const kiln_arg& arg, uint64_t* slots);
 
 }  // namespace kiln::capi

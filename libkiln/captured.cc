@@ -64,7 +64,10 @@ std::shared_ptr<LaunchGraph> CapturedGraphs::Find(const Module& module, int numb
   Run& run = graph.runs.front();
   if (run.made != nullptr) return run.made;
   const bool is_usual = ++run.times > kPlainRuns;
-  if (!is_usual && graph.plain_runs < kMostPlainRuns) return ++graph.plain_runs, nullptr;
+  if (!is_usual && graph.plain_runs < kMostPlainRuns) {
+    ++graph.plain_runs;
+    return nullptr;
+  }
   std::shared_ptr<LaunchGraph>& made = is_usual ? run.made : graph.other;
   if (made == nullptr) made = Make(module, number, slots);
   graph.is_captured = made != nullptr;  // what fails now would fail again

@@ -6,7 +6,6 @@
 //
 // Each thread of the program counts its own launches. Threads are numbered in the order of their
 // first launch since the seed was set.
-// first launch since the seed was set.
 #ifndef KILN_RUNTIME_RANDOM_H_
 #define KILN_RUNTIME_RANDOM_H_
 

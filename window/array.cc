@@ -88,7 +88,8 @@ template <typename T>
 
 constexpr int kBlock = 512;  // pixels that are converted at a time, in the first level of cache
 
-// Converts `count` components that lie one after the other. The compiler makes vector code of it.
+// Converts `count` components, which follow each other in memory. The compiler makes vector code of
+// it.
 template <typename T>
 [[gnu::always_inline]] inline void ToBytes(const char* from, int64_t count,
                                            uint8_t* __restrict to) {

@@ -33,7 +33,7 @@ class RecordTables {
   // Equal texts are stored once.
   module::Text Put(absl::string_view text);
   module::Span PutNumbers(const std::vector<uint64_t>& numbers);
-  // Likewise equal ones once.
+  // Equal bytes are stored once, too.
   module::Span PutBytes(absl::string_view bytes);
 
   // The header with its directory, then all tables. Nothing may be added afterwards.

@@ -1,5 +1,5 @@
 // Arrays of other libraries in the memory of the device, as arguments of a call of a kernel that
-// has an instance. Does what data/interop.py does, without Python code of Kiln's.
+// has an instance. Does what data/interop.py does, without running Python code of Kiln.
 #ifndef KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 #define KILN_CLIENT_PY_NATIVE_EXTERNAL_ARRAYS_H_
 
@@ -25,9 +25,9 @@ class ExternalArrays {
   ExternalArrays& operator=(const ExternalArrays&) = delete;
 
   // Makes a DeviceArray (data/interop.py) for each argument that is an array of another library, by
-  // `__dlpack__` or, on CUDA, `__cuda_array_interface__`. Work that its stream has is waited for,
-  // on the device. False, without a Python error, if there is none, or if one has to go through the
-  // Python code: that explains what is wrong, and knows gradients.
+  // `__dlpack__` or, on CUDA, `__cuda_array_interface__`. The device runs the launch after the work
+  // that the array's stream has now. False, without a Python error, if there is no such argument,
+  // or if one has to go through the Python code, which explains mistakes and knows gradients.
   bool ViewAll(PyObject* const* args, Py_ssize_t count);
   // The same of one argument: *view is its DeviceArray, which this object keeps, or null if it is
   // no array of another library. False, without a Python error, if it has to go through the Python

@@ -1,7 +1,7 @@
 // Storage layout: sizes, strides and offsets of every kind of SNode, and the
 // descriptors (proto/layout.proto) of the fields placed in a tree.
 //
-// Rules (internal designs, "Data structure organization"; reference section 3.5):
+// Rules:
 // - A place is one scalar; each element of a tensor is a place of its own. A cell is its places
 //   and containers in placement order, at natural alignment. The root has one cell, at 0.
 // - A container of a dense SNode is an array of cells. A bitmasked one has a mask after them: one

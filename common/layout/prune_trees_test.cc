@@ -134,7 +134,7 @@ TEST(PruneTrees, TreesAreInOrderOfTheirFirstUse) {
   for (const TreeLayout* layout : {&a, &c, &b}) *unit.add_trees() = layout->DescribeTree();
   proto::Type vector = F32();
   vector.add_shape(2);
-  // A vector whose components lie in two trees.
+  // A vector whose components are in two trees.
   auto field = DescribeTreeField({{&b, 2, y}, {&a, 0, x}}, vector);
   ASSERT_TRUE(field.ok()) << field.status();
   *unit.add_storages() = *field;

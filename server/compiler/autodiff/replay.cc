@@ -11,7 +11,7 @@ using mlir::Value;
 
 namespace {
 
-// Whether others see what the op does: it is not done again.
+// Whether what the op does can be seen outside of the iteration, so that it must not be repeated.
 bool IsSeen(mlir::Operation* op) {
   const Effects effects = EffectsOf(op);
   if (effects.Has(kActivates | kDeactivates | kReports | kFails | kTouchesMemory | kDraws |

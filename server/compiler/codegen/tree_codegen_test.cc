@@ -401,7 +401,7 @@ TEST_P(TreeCodegenTest, NeighboursInOtherBlocks) {
       [](TestTree& t) { return t.Bitmasked(0, {{0, 20}, {1, 24}}); },
       [](TestTree& t) { return t.Pointer(t.Pointer(0, {{0, 5}, {1, 3}}), {{0, 4}, {1, 8}}); },
       [](TestTree& t) { return t.Dense(t.Pointer(0, {{1, 3}}), {{0, 20}, {1, 8}}); },
-      // Wide ones: 32 cells of a mask word lie in one row.
+      // Wide ones: 32 cells of a mask word are in one row.
       [](TestTree& t) { return t.Bitmasked(0, {{0, 20}, {1, 96}}); },
       [](TestTree& t) { return t.Bitmasked(t.Pointer(0, {{0, 5}}), {{0, 4}, {1, 96}}); },
       [](TestTree& t) { return t.Bitmasked(t.Pointer(0, {{1, 1}}), {{0, 20}, {1, 96}}); },
