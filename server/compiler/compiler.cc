@@ -209,9 +209,9 @@ absl::Status Compiler::State::RunPasses(mlir::ModuleOp module, bool for_cpu, Sto
   const bool differentiates = kernel.getCompanions().has_value();
   const bool differentiates_twice = kernel.getDuals().has_value();
   for (auto& [row, manager] : passes) {
-    if (row.for_gradients && !differentiates) continue;
-    if (row.for_second && !differentiates_twice) continue;
-    if (row.for_cpus && !for_cpu) continue;
+    if (IsForGradients(row) && !differentiates) continue;
+    if (row.kernels == PassFor::kSecondGradients && !differentiates_twice) continue;
+    if (row.kernels == PassFor::kCpus && !for_cpu) continue;
     const bool failed = mlir::failed(manager->run(module));
     watch->Stage(row.name, module);
     // A pass that fails has to say why at a node. Silence is a mistake of the pass.

@@ -54,7 +54,7 @@ bool Parse(int argc, char** argv, Arguments* out) {
       for (absl::string_view name : absl::StrSplit(word, ',')) out->passes.emplace_back(name);
     } else if (word == "--pipeline") {
       for (const PassRow& row : Pipeline()) {
-        if (!row.for_gradients) out->passes.push_back(row.name);
+        if (!IsForGradients(row)) out->passes.push_back(row.name);
       }
     } else if (word == "--unit") {
       out->unit = true;

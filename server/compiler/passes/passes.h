@@ -38,14 +38,24 @@ inline constexpr char kLanesAttribute[] = "lanes";
 // The values of proto::Lanes.
 enum class LanesWish { kWhereTheyPay = 0, kNever = 1, kWherePossible = 2 };
 
+// Which kernels a pass is for.
+enum class PassFor {
+  kAll,
+  kGradients,        // kernels that are differentiated
+  kSecondGradients,  // those whose gradient is differentiated again
+  kCpus,             // targets that run iterations in rows
+};
+
 // One stage of the pipeline: its name in reports and on kiln-opt's command line.
 struct PassRow {
   const char* name;
   std::unique_ptr<mlir::Pass> (*create)();
-  bool for_gradients = false;  // only for kernels that are differentiated
-  bool for_second = false;     // only for those whose gradient is differentiated again
-  bool for_cpus = false;       // only for targets that run iterations in rows
+  PassFor kernels = PassFor::kAll;
 };
+
+inline bool IsForGradients(const PassRow& row) {
+  return row.kernels == PassFor::kGradients || row.kernels == PassFor::kSecondGradients;
+}
 
 // From what the front end makes to what the code generator takes, in order.
 llvm::ArrayRef<PassRow> Pipeline();
