@@ -11,9 +11,6 @@
 namespace kiln {
 namespace {
 
-// As in Tree: vector loads of the last element of a stand-in must not read the next one.
-uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
-
 uint64_t KindOf(const SNodeFacts& kind) {
   if (kind.cells == CellsAre::kBehindPointer) return KILN_CUDA_POINTER;
   return kind.cells == CellsAre::kInChunks ? KILN_CUDA_DYNAMIC : KILN_CUDA_BITMASKED;
@@ -75,11 +72,12 @@ class CudaTree::Image {
 };
 
 uint64_t CudaTree::ImageBytes() const {
-  uint64_t bytes = sizeof(KilnCudaTree) + 4096;
+  constexpr uint64_t kAligning = 64;                       // of one piece, at most
+  uint64_t bytes = sizeof(KilnCudaTree) + 64 * kAligning;  // ample for those that are made once
   for (const NodeLayout& node : shape_.nodes) {
     bytes += sizeof(void*);  // in the table of nodes
     if (!node.kind->is_sparse) continue;
-    bytes += sizeof(KilnCudaNode) + 2 * RoomFor(node.cell_bytes) + 4 * 64;
+    bytes += sizeof(KilnCudaNode) + 2 * StandInBytes(node.cell_bytes) + 4 * kAligning;
     // Its own levels, and the steps of two paths.
     bytes += node.levels.size() * sizeof(KilnCudaLevel);
     for (int n = node.parent; n > 0; n = shape_[n].parent) {
@@ -113,8 +111,8 @@ void CudaTree::WriteNode(Image& image, int n, const Above& above) {
   const int parent = above.sparse[n], holder = above.holder[n];
   KilnCudaNode& node = image.Host(sparse_[n]);
   image.Host(table_ + n) = &sparse_[n]->shared;
-  node.shared.ambient = image.New<uint8_t>(RoomFor(layout.cell_bytes));
-  node.shared.dump = image.New<uint8_t>(RoomFor(layout.cell_bytes));
+  node.shared.ambient = image.New<uint8_t>(StandInBytes(layout.cell_bytes));
+  node.shared.dump = image.New<uint8_t>(StandInBytes(layout.cell_bytes));
   node.tree = tree_;
   node.parent = parent == 0 ? nullptr : sparse_[parent];
   node.holder = holder == 0 ? nullptr : sparse_[holder];

@@ -18,10 +18,6 @@ std::string Taken(const MemoryBudget& budget) {
          std::to_string(budget.used()) + " are taken";
 }
 
-// A cache line more than the cell: vector loads of the last element of a stand-in must not read the
-// next one.
-uint64_t RoomFor(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
-
 }  // namespace
 
 // ---- TreeState
@@ -67,7 +63,7 @@ Result<> TreeState::Allocate() {
   // writes to cells that could not be activated get `dump`.
   uint64_t room = 0;
   for (const auto& node : sparse) {
-    if (node != nullptr) room += 2 * RoomFor(node->cell_bytes);
+    if (node != nullptr) room += 2 * StandInBytes(node->cell_bytes);
   }
   Result<std::unique_ptr<RootBuffer>> cells = RootBuffer::Allocate(room, options.memory);
   if (!cells.ok()) return cells.error();
@@ -76,8 +72,8 @@ Result<> TreeState::Allocate() {
   for (const auto& node : sparse) {
     if (node == nullptr) continue;
     node->shared.ambient = next;
-    node->shared.dump = next + RoomFor(node->cell_bytes);
-    next += 2 * RoomFor(node->cell_bytes);
+    node->shared.dump = next + StandInBytes(node->cell_bytes);
+    next += 2 * StandInBytes(node->cell_bytes);
   }
   return {};
 }

@@ -63,6 +63,10 @@ struct TreeStats {
   uint64_t collections = 0;
 };
 
+// The memory of a stand-in for a cell (KilnNode.ambient and dump): a cache line more than the cell,
+// because vector loads of its last element must not read the next one.
+constexpr uint64_t StandInBytes(uint64_t cell_bytes) { return (cell_bytes + 127) / 64 * 64; }
+
 // InvalidArgument if a sparse container has more cells than 32 bits can number.
 Result<> CheckContainers(const TreeShape& shape);
 
