@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 
-from .. import _native, runtime, whole_file
+from .. import __version__, _native, runtime, whole_file
 from ..arch import cpu, cuda
 from ..arguments import ScalarParameter, TemplateParameter, TensorParameter
 from ..data.field import Field
@@ -16,7 +16,7 @@ from ..graph.builder import Graph
 from ..kernel import Kernel
 from .described import DescribedKernel, stand_ins, type_of
 
-LANGUAGE = "1.7.4"  # whose modules ours are compatible with
+OLDEST_GLIBC = 28  # N of 2.N: every kernel runs there; newer ones have more vector functions
 _CPU_TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 # PTX for every device, and machine code for the most common ones.
 _PTX, _CUDA_TARGETS = "compute_75", ("sm_80", "sm_90")
@@ -49,14 +49,13 @@ class Module:
         print(loaded.x.to_numpy()[3])  # prints: 6.0
     """
 
-    def __init__(self, arch=None, caps=None, targets=None, glibc=28):
+    def __init__(self, arch=None, caps=None, targets=None, glibc=OLDEST_GLIBC):
         runtime.require_init("make a ti.aot.Module")
         if arch not in (None, cpu, cuda):
             warnings.warn(say.export_for_other_arch(arch=arch), stacklevel=2)
             arch = None
         self._targets = list(targets or _targets_of(arch or runtime.cfg.arch))
-        # Every kernel runs on glibc 2.28; newer ones have more vector functions.
-        self._glibc = glibc if glibc > 28 else 0
+        self._glibc = glibc if glibc > OLDEST_GLIBC else 0
         self._kernels = {}  # name -> DescribedKernel
         self._fields = {}  # name -> field
         self._graphs = {}  # name -> (arguments, launches), as ModuleWriter.add_graph takes them
@@ -230,7 +229,7 @@ class Module:
         return {
             "module.kiln": self._bytes("module", is_static=False),
             "__content__": "\n".join(self._content).encode(),
-            "__version__": LANGUAGE.encode(),
+            "__version__": ".".join(map(str, __version__)).encode(),
         }
 
     def _bytes(self, name, is_static):

@@ -100,9 +100,11 @@ def _write_header(module, path):
 
 
 def _glibc(text):
-    """28 of "2.28", which is what modules need at least."""
+    """N of "2.N"; without a text, that of the oldest glibc on which modules run."""
     if not text:
-        return 28
+        from ..aot.module import OLDEST_GLIBC
+
+        return OLDEST_GLIBC
     major, _, minor = text.partition(".")
     if major != "2" or not minor.isdigit():
         raise BadOption(f"--glibc {text}: a version as 2.35 expected")
