@@ -6,6 +6,8 @@ Each command is a module of `kiln.commands`. Its `main(arguments)` returns the e
     1  the command failed
     2  the command line is wrong (BadOption of `kiln.commands.options`)
     3  a kernel was not in the cache although --require-hit demands it
+
+A signal's status is 128 more than its number, as shells have it: 130 for SIGINT, 141 for SIGPIPE.
 """
 
 import os
