@@ -12,6 +12,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "server/compiler/codegen/affine.h"
+#include "server/compiler/codegen/alias_scopes.h"
 #include "server/compiler/codegen/target.h"
 #include "server/compiler/codegen/tree_effects.h"
 #include "server/compiler/codegen/tree_walk.h"
@@ -19,36 +20,6 @@
 #include "server/compiler/dialect/function_facts.h"
 
 namespace kiln {
-
-// Alias scopes of the memories that a kernel reaches, which tell LLVM that accesses to two of them
-// never overlap. A memory is
-//   - one base of a dense storage, or an ndarray;
-//   - the cells of a tree's node, for the components of a storage that are in them;
-//   - all storages of a set that may overlap;
-//   - the temporaries; the results; the containers and lists that lead to the cells of trees.
-class AliasScopes {
- public:
-  AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context);
-
-  // Memories that are no storage.
-  enum Other { kTemporaries = -1, kResults = -2, kTables = -3 };
-  // `memory` is one of these, or what OfBase or OfComponent returned.
-  void Tag(llvm::Instruction* access, int memory) const;
-  int OfBase(int storage, int base) const { return storages_[storage][base]; }
-  // Of a storage in a tree.
-  int OfComponent(int storage, int component) const { return storages_[storage][component]; }
-
- private:
-  struct Tags {
-    llvm::MDNode* scope;
-    llvm::MDNode* noalias;
-  };
-  void MakeTags(int count, llvm::LLVMContext& context);
-
-  std::vector<std::vector<int>> storages_;
-  std::vector<Tags> tags_;
-  int num_other_ = 3;
-};
 
 // What all functions of a kernel share.
 struct KernelState {
@@ -367,6 +338,8 @@ llvm::Value* ToSlot(llvm::IRBuilder<>& b, llvm::Value* scalar);
 // The type of a scalar in memory: a u1 takes a byte.
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context);
 int64_t Bytes(mlir::Type type);
+// The load reads the same whenever it runs.
+void MarkInvariant(llvm::LoadInst* load);
 
 }  // namespace kiln
 

@@ -1,11 +1,9 @@
 // Addresses, loads and stores.
-#include "llvm/IR/MDBuilder.h"
 #include "server/compiler/codegen/abi.h"
 #include "server/compiler/codegen/function_emitter.h"
 #include "server/compiler/codegen/scalar_ops.h"
 
 namespace kiln {
-namespace {
 
 using codegen::LaunchField;
 using llvm::Value;
@@ -14,8 +12,6 @@ void MarkInvariant(llvm::LoadInst* load) {
   load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                     llvm::MDNode::get(load->getContext(), {}));
 }
-
-}  // namespace
 
 Value* ToSlot(llvm::IRBuilder<>& b, Value* scalar) {
   llvm::Type* type = scalar->getType();
@@ -30,210 +26,6 @@ int64_t Bytes(mlir::Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; 
 
 llvm::Type* MemoryType(mlir::Type type, llvm::LLVMContext& context) {
   return type.isInteger(1) ? llvm::Type::getInt8Ty(context) : LlvmType(type, context);
-}
-
-// --- Alias scopes ----------------------------------------------------------------------
-
-// Every access names all memories but its own: with a base for each component of a large
-// matrix that would be a list a thousand long.
-static constexpr int64_t kMostBases = 16;
-
-// The set of storages that may overlap this one; 0: none does.
-static int64_t AliasSetOf(mlir::Attribute storage) {
-  if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) return dense.getAlias();
-  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(storage)) return array.getAlias();
-  if (auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storage)) return field.getAlias();
-  return 0;
-}
-
-// The memory of each component of a field in a tree that overlaps no other: one for each node, and
-// from kMostBases nodes on one for all others.
-static std::vector<int> NumberNodes(ir::TreeFieldAttr field, int* count) {
-  constexpr std::pair<int64_t, int64_t> kOthers = {-1, -1};
-  std::vector<int> memories;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, int> of_node;
-  for (int c = 0; c < field.getNumComponents(); ++c) {
-    const std::pair node(field.getComponentTree(c), field.getComponentNode(c));
-    const bool most = static_cast<int64_t>(of_node.size()) >= kMostBases;
-    const auto [memory, added] = of_node.try_emplace(most ? kOthers : node, *count);
-    if (added) ++*count;
-    memories.push_back(memory->second);
-  }
-  return memories;
-}
-
-AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMContext& context) {
-  // The first numbers are those of the launch's own memories: arguments, results, temporaries.
-  int count = num_other_;
-  llvm::DenseMap<int64_t, int> of_set;
-  for (mlir::Attribute storage : storages) {
-    auto dense = llvm::dyn_cast<ir::DenseAttr>(storage);
-    auto field = llvm::dyn_cast<ir::TreeFieldAttr>(storage);
-    const int64_t set = AliasSetOf(storage);
-    const int64_t bases = dense ? dense.getBases() : field ? field.getNumComponents() : 1;
-    if (set != 0) {
-      // A set of storages that may overlap is one memory, whatever their bases.
-      const auto [memory, added] = of_set.try_emplace(set, count);
-      if (added) ++count;
-      storages_.emplace_back(bases, memory->second);
-    } else if (field) {
-      storages_.push_back(NumberNodes(field, &count));
-    } else if (bases > kMostBases) {
-      storages_.emplace_back(bases, count++);
-    } else {
-      storages_.emplace_back();
-      for (int64_t base = 0; base < bases; ++base) storages_.back().push_back(count++);
-    }
-  }
-  MakeTags(count, context);
-}
-
-// A memory has one digit of its number in each domain. Two accesses are apart if one domain says
-// so: different numbers differ in a digit. So an access lists some 8 scopes for each digit, where
-// one domain of all memories would make it list every other memory.
-void AliasScopes::MakeTags(int count, llvm::LLVMContext& context) {
-  constexpr int kMostListed = 16, kBase = 8;
-  llvm::MDBuilder md(context);
-  std::vector<llvm::SmallVector<llvm::Metadata*>> scopes(count), others(count);
-  const int base = count <= kMostListed ? count : kBase;
-  for (int weight = 1; weight < count; weight *= base) {
-    llvm::MDNode* domain = md.createAnonymousAliasScopeDomain();
-    llvm::SmallVector<llvm::Metadata*> digits;
-    for (int i = 0; i < base; ++i) digits.push_back(md.createAnonymousAliasScope(domain));
-    for (int memory = 0; memory < count; ++memory) {
-      const int digit = memory / weight % base;
-      scopes[memory].push_back(digits[digit]);
-      // An access states its own scopes and that it aliases none of the others.
-      for (int i = 0; i < base; ++i) {
-        if (i != digit) others[memory].push_back(digits[i]);
-      }
-    }
-  }
-  for (int memory = 0; memory < count; ++memory) {
-    tags_.push_back(
-        {llvm::MDNode::get(context, scopes[memory]), llvm::MDNode::get(context, others[memory])});
-  }
-}
-
-void AliasScopes::Tag(llvm::Instruction* access, int memory) const {
-  // Negative numbers name the launch's own memories.
-  const Tags& tags = tags_[memory < 0 ? -memory - 1 : memory];
-  access->setMetadata(llvm::LLVMContext::MD_alias_scope, tags.scope);
-  access->setMetadata(llvm::LLVMContext::MD_noalias, tags.noalias);
-}
-
-// --- What the launch passes ------------------------------------------------------------
-
-void FunctionEmitter::Emit(ir::ArgumentOp op) {
-  // Those in known slots are loaded once a function.
-  Map(op, op.getIndex() ? ArgumentAt(op.getSlot(), op.getIndex(), TypeOf(op))
-                        : Argument(op.getSlot(), TypeOf(op)));
-}
-
-void FunctionEmitter::Emit(ir::ResultOp op) {
-  Value* at = Slot(FromLaunch(LaunchField::kResults), op.getSlot(), op.getIndex());
-  Store({at, AliasScopes::kResults}, ToSlot(b_, ValueOf(op.getValue())));
-}
-
-void FunctionEmitter::Emit(ir::TemporaryOp op) {
-  Value* temporaries = FromLaunch(LaunchField::kTemporaries);
-  addresses_[op] = {b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), temporaries, op.getOffset()),
-                    AliasScopes::kTemporaries};
-}
-
-llvm::Value* FunctionEmitter::TapeBytes(mlir::Value count, int64_t bytes) {
-  return b_.CreateNSWMul(ValueOf(count), b_.getInt64(bytes));
-}
-
-void FunctionEmitter::Emit(ir::TapePushOp op) {
-  state_->can_fail = true;
-  Value* records = state_->target->EmitTapePush(*this, TapeBytes(op.getCount(), op.getBytes()));
-  addresses_[op] = {records, AliasScopes::kTemporaries};
-  llvm::BasicBlock* full = NewBlock("full");
-  llvm::BasicBlock* room = NewBlock("room");
-  b_.CreateCondBr(b_.CreateIsNull(records), full, room);
-  b_.SetInsertPoint(full);
-  Value* slots = Alloca(b_.getInt64Ty(), 2);
-  b_.CreateStore(ValueOf(op.getCount()), slots);
-  b_.CreateStore(b_.getInt64(op.getBytes()),
-                 b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, 1));
-  state_->target->EmitReport(*this, codegen::Report::kFail, op.getNode(), 2, slots);
-  ReturnZeros();
-  b_.SetInsertPoint(room);
-}
-
-void FunctionEmitter::Emit(ir::TapeTopOp op) {
-  Value* bytes = TapeBytes(op.getCount(), op.getBytes());
-  addresses_[op] = {state_->target->EmitTapeTop(*this, bytes), AliasScopes::kTemporaries};
-}
-
-void FunctionEmitter::Emit(ir::TapePopOp op) {
-  state_->target->EmitTapePop(*this, TapeBytes(op.getCount(), op.getBytes()));
-}
-
-void FunctionEmitter::Emit(ir::TapeSlotOp op) {
-  Value* offset =
-      b_.CreateNSWAdd(TapeBytes(op.getIndex(), op.getBytes()), b_.getInt64(op.getOffset()));
-  Address slot = addresses_.lookup(op.getRecords());
-  slot.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), slot.pointer, offset);
-  addresses_[op] = slot;
-}
-
-void FunctionEmitter::Emit(ir::ExtentOp op) {
-  Map(op, b_.CreateZExtOrTrunc(AxisExtent(op.getStorage(), op.getAxis()), TypeOf(op)));
-}
-
-void FunctionEmitter::Emit(ir::OuterExtentOp op) {
-  auto dense = llvm::cast<ir::DenseAttr>(state_->storages[op.getStorage()]);
-  Value* extent = Argument(dense.getExtentSlot(), b_.getInt64Ty());
-  Map(op, b_.CreateZExtOrTrunc(extent, TypeOf(op)));
-}
-
-Value* FunctionEmitter::Argument(int64_t slot, llvm::Type* type) {
-  // Loaded in the entry block, because the first use may be in a branch, and later ones elsewhere.
-  Value*& argument = arguments_[{slot, type}];
-  if (argument == nullptr) {
-    Value* at = entry_builder_.CreateConstInBoundsGEP1_64(
-        b_.getInt8Ty(), FromLaunch(LaunchField::kArguments), abi::kSlotBytes * slot);
-    llvm::Type* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
-    auto* load = entry_builder_.CreateAlignedLoad(stored, at, llvm::Align(8));
-    MarkInvariant(load);
-    argument = load;
-    if (type->isIntegerTy(1)) argument = entry_builder_.CreateIsNotNull(load);
-  }
-  return argument;
-}
-
-// `slot` and `index` 8-byte slots on.
-Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
-  slots = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, slot);
-  if (!index) return slots;
-  return b_.CreateInBoundsGEP(b_.getInt64Ty(), slots,
-                              EmitAffine(b_, indices_.Read(index, values_)));
-}
-
-Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {
-  Value* at = Slot(FromLaunch(LaunchField::kArguments), slot, index);
-  auto* load =
-      b_.CreateAlignedLoad(type->isIntegerTy(1) ? b_.getInt8Ty() : type, at, llvm::Align(8));
-  MarkInvariant(load);
-  return type->isIntegerTy(1) ? b_.CreateIsNotNull(load) : load;
-}
-
-Value* FunctionEmitter::AxisExtent(int64_t storage, int64_t axis) {
-  if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(state_->storages[storage])) {
-    return Argument(array.getExtentSlot(axis), b_.getInt64Ty());
-  }
-  auto dense = llvm::cast<ir::DenseAttr>(state_->storages[storage]);
-  Value* extent = b_.getInt64(1);
-  for (int d = 0; d < dense.getNumDigits(); ++d) {
-    if (dense.getDigitAxis(d) != axis) continue;
-    // Only the outermost extent may be unknown (0 in the descriptor): the launch passes it.
-    const int64_t digit = dense.getDigitExtent(d);
-    extent = b_.CreateMul(
-        extent, digit != 0 ? b_.getInt64(digit) : Argument(dense.getExtentSlot(), b_.getInt64Ty()));
-  }
-  return extent;
 }
 
 // --- Addresses -------------------------------------------------------------------------
