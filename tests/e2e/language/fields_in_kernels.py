@@ -157,3 +157,30 @@ def sums_of_indices_with_large_numbers(show):
 
     fill()
     show(x.to_numpy().sum(), x[0], x[99])
+
+
+@case()
+def each_of_many_fields_has_its_own_elements(show):
+    # Loads and stores of more memories than one list of alias scopes names, in an order that shows
+    # a load that moved over a store to the same field, or a store that moved over a load.
+    count, steps = 150, 300
+    fields = [ti.field(ti.i32, 5) for _ in range(count)]
+    expected = np.arange(count * 5, dtype=np.int32).reshape(count, 5)
+    for f, row in zip(fields, expected):
+        f.from_numpy(row)
+
+    @ti.kernel
+    def mix():
+        ti.loop_config(serialize=True)
+        for i in range(5):
+            for s in ti.static(range(steps)):
+                fields[s * 7 % count][i] = fields[s * 13 % count][i] * 3 + s
+                fields[s * s % count][(i + 1) % 5] -= fields[s * 7 % count][i]
+
+    mix()
+    for i in range(5):
+        for s in range(steps):
+            expected[s * 7 % count, i] = expected[s * 13 % count, i] * 3 + s
+            expected[s * s % count, (i + 1) % 5] -= expected[s * 7 % count, i]
+    wrong = [n for n, f in enumerate(fields) if not np.array_equal(f.to_numpy(), expected[n])]
+    show(wrong, expected.sum())
