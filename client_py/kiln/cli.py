@@ -36,7 +36,8 @@ COMMANDS = {
     ],
     "ir": [
         ("KERNEL [program.py|MANIFEST]", "list the compiler's stages for a kernel, by name or key"),
-        ("KERNEL --stage STAGE …", "show the kernel after that stage; also --cpu LEVEL, --json"),
+        ("KERNEL --stage STAGE …", "show the kernel after that stage; also --json"),
+        ("KERNEL --cpu LEVEL …", "of the code for that level; --target sm_90: for CUDA devices"),
     ],
     "export": [
         ("program.py [-o FILE.kiln]", "run a program; write the kernels that it marks as a module"),

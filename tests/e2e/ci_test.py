@@ -480,6 +480,21 @@ def test_ir_of_a_kernel_that_ran(kiln, program):
     assert done.returncode == 1 and "Did you mean 'fill'?" in done.stderr
 
 
+def test_ir_for_other_targets(kiln, program):
+    kiln("run", "--cpu", "x86-64-v2", program)
+    # x86-64-v2, which the program requested, does not have these registers.
+    assert "%ymm" not in kiln("ir", "fill", "--stage", "codegen").stdout
+    assert "%ymm" in kiln("ir", "fill", "--cpu", "x86-64-v3", "--stage", "codegen").stdout
+    text = kiln("ir", "fill", "--target", "sm_90", "--stage", "codegen").stdout
+    assert ".target sm_90" in text and ".visible .entry" in text
+    for wrong, says in (
+        (("--target", "sm_9"), "--target=sm_9: one of"),
+        (("--target", "sm_90", "--cpu", "x86-64-v2"), "--cpu and --target are two targets"),
+    ):
+        done = kiln("ir", "fill", *wrong, check=False)
+        assert done.returncode == 2 and says in done.stderr
+
+
 def test_ir_runs_a_program_that_never_ran(kiln, program):
     done = kiln("ir", "total", program)
     assert done.stdout.startswith("kernel total  key ") and "56.0" in done.stderr

@@ -1,16 +1,17 @@
 """`kiln ir`: shows a kernel after each stage of the compiler.
 
 The command compiles the recorded kernel again. It runs the program only if the program left no
-record or has changed since.
+record or has changed since. The target is that which the program requested, or that of `--cpu` or
+`--target`.
 """
 
 import os
 
 from ..warm import manifest, program
 from .common import failure, home, print_json, session
-from .options import BadOption, parse, target
+from .options import BadOption, any_target, parse, target
 
-_OPTIONS = {"--cpu": "", "--json": False, "--stage": ""}
+_OPTIONS = {"--cpu": "", "--json": False, "--stage": "", "--target": ""}
 
 
 def main(argv):
@@ -19,8 +20,7 @@ def main(argv):
     options, rest = parse(argv, _OPTIONS)
     if not rest or len(rest) > 2:
         raise BadOption("ir of which kernel? A name or the start of a key, then a program")
-    if options["cpu"]:
-        target(options["cpu"])
+    wanted = _target(options)
     if len(rest) == 2 and not os.path.isfile(rest[1]):
         raise BadOption(f"{rest[1]}: no such file")
     try:
@@ -36,10 +36,19 @@ def main(argv):
     if recorded is None:
         return failure(f"kernel '{unit.kernel}': what it was compiled from is not known any more")
     try:
-        done = session().warm(recorded, options["cpu"], print_ir=True)
+        done = session().warm(recorded, wanted or warm.target_of(unit), print_ir=True)
     except (ValueError, RuntimeError, OSError) as error:
         return failure(f"kernel '{unit.kernel}': {error}")
     return _show(unit, found, done, options)
+
+
+def _target(options):
+    """The target that the options name; "": none."""
+    if options["cpu"] and options["target"]:
+        raise BadOption("--cpu and --target are two targets; a kernel's stages are those of one")
+    if options["target"]:
+        return any_target(options["target"])
+    return options["cpu"] and target(options["cpu"])
 
 
 def _show(unit, found, done, options):

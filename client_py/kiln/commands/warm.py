@@ -212,16 +212,19 @@ def _is_whole(found):
 def plan(wanted, targets):
     """[(unit, target)] to compile for a manifest.
 
-    targets: if empty, the targets that the program requested, or else $KILN_CPU, as for programs.
-    The target "" is this machine's.
+    targets: if empty, those of `target_of`. The target "" is this machine's.
     """
     work = {}
-    default = default_target()
     for unit in wanted.units:
-        for text in targets or [unit.target if unit.target != "-" else default]:
+        for text in targets or [target_of(unit)]:
             name = unit.recorded if unit.recorded != "-" else unit.key
             work.setdefault((name, text), (unit, text))
     return list(work.values())
+
+
+def target_of(unit):
+    """The target that the program requested for a kernel, or else $KILN_CPU, as for programs."""
+    return unit.target if unit.target != "-" else default_target()
 
 
 def compile_all(wanted, work, jobs):
