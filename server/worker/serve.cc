@@ -57,6 +57,21 @@ absl::StatusOr<std::string> LinkBody(const WorkerOptions& options, const std::st
   return reply.SerializeAsString();
 }
 
+// Moves the stages to the reply. Of a large kernel, the texts of all stages would not fit in a
+// frame: from where they fill half of one, a note takes the place of each.
+void AddStages(std::vector<proto::StageReport> stages, proto::CompileReply* reply) {
+  constexpr size_t kMostBytes = kMaxFrameBytes / 2;
+  size_t bytes = 0;
+  for (proto::StageReport& stage : stages) {
+    bytes += stage.ir().size();
+    if (bytes > kMostBytes && !stage.ir().empty()) {
+      stage.set_ir(absl::StrCat("; ", stage.ir().size(), " bytes: too many beside those of the ",
+                                "stages before it, as a reply has ", kMostBytes, " at most\n"));
+    }
+    *reply->add_stages() = std::move(stage);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
@@ -82,7 +97,7 @@ absl::StatusOr<proto::CompileReply> RunJob(const WorkerOptions& options,
   for (proto::Diagnostic& diagnostic : product.diagnostics) {
     *reply.add_diagnostics() = std::move(diagnostic);
   }
-  for (proto::StageReport& stage : product.stages) *reply.add_stages() = std::move(stage);
+  AddStages(std::move(product.stages), &reply);
   // Without code there were errors, and nothing to keep.
   if (!product.payload.empty()) {
     product.info.set_compile_seconds(seconds);

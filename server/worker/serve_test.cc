@@ -105,6 +105,27 @@ TEST_F(ServeTest, MakesAnEntryUnderItsOwnDigest) {
   EXPECT_GT(entry->info.compile_seconds(), 0);
 }
 
+TEST_F(ServeTest, LeavesOutTextsThatDoNotFitInAFrame) {
+  options_.compile = [](const proto::CompileRequest&, const proto::CompileUnit&) {
+    Product product;
+    for (const uint32_t bytes : {1u, kMaxFrameBytes / 4, kMaxFrameBytes, 0u, 1u}) {
+      product.stages.emplace_back().set_ir(std::string(bytes, 'x'));
+    }
+    return product;
+  };
+  Begin();
+  absl::StatusOr<Frame> frame = Ask(FrameType::kCompile, Request().SerializeAsString());
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  proto::CompileReply reply;
+  ASSERT_TRUE(ParseReply(*frame, FrameType::kCompileReply, &reply).ok());
+  ASSERT_EQ(reply.stages_size(), 5);
+  EXPECT_EQ(reply.stages(0).ir(), "x");
+  EXPECT_EQ(reply.stages(1).ir().size(), kMaxFrameBytes / 4);
+  EXPECT_EQ(reply.stages(2).ir().substr(0, 26), "; 83886080 bytes: too many");
+  EXPECT_EQ(reply.stages(3).ir(), "");
+  EXPECT_EQ(reply.stages(4).ir().substr(0, 19), "; 1 bytes: too many");
+}
+
 TEST_F(ServeTest, RefusesInvalidRequestsAndContinues) {
   Begin();
   proto::CompileReply reply;
