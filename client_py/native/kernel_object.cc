@@ -15,10 +15,10 @@
 #include "client_py/native/device_arrays.h"
 #include "client_py/native/external_arrays.h"
 #include "client_py/native/field_object.h"
+#include "client_py/native/instance_list.h"
 #include "client_py/native/interrupt.h"
 #include "client_py/native/launch_time.h"
 #include "client_py/native/launching.h"
-#include "client_py/native/matching.h"
 #include "client_py/native/slots.h"
 
 namespace kiln {
@@ -26,9 +26,6 @@ namespace kiln {
 namespace py = pybind11;
 
 namespace {
-
-// Incremented by forget_instances (reset, init). Kernels drop older instances at their next call.
-uint64_t instance_epoch = 0;
 
 // Called as profiler(kernel name, time) after every launch, unless null: seconds, or a LaunchTime
 // of a launch that was not waited for. Owned.
@@ -50,67 +47,9 @@ bool watches_derivatives = false;
 struct KernelObject {
   // The only member that CPython reads (tp_vectorcall_offset).
   PyObject_HEAD vectorcallfunc vectorcall;
-  // Most recently used first.
-  std::vector<BoundInstance*>* instances;
-  uint64_t epoch;
+  InstanceList* instances;
   bool is_derivative;  // calls of derivatives are mostly not watched
 };
-
-// --- Instances -----------------------------------------------------------------
-
-void Forget(KernelObject* kernel) {
-  // Take the instances out of the kernel before dropping them: dropping one may run Python code
-  // that calls the kernel.
-  std::vector<BoundInstance*> dropped;
-  dropped.swap(*kernel->instances);
-  for (BoundInstance* bound : dropped) InstanceRef::Drop(bound);
-}
-
-// Drops instances whose objects or memory no longer exist.
-void Prune(KernelObject* kernel) {
-  std::vector<BoundInstance*> live, dropped;
-  for (BoundInstance* bound : *kernel->instances) {
-    // A weak reference whose object is gone can never match again.
-    bool dead = !MemoriesAlive(bound);
-    for (const Matcher& matcher : bound->matchers) {
-      dead |= matcher.kind == Matcher::kWeak && PyWeakref_GET_OBJECT(matcher.object) == Py_None;
-    }
-    (dead ? dropped : live).push_back(bound);
-  }
-  kernel->instances->swap(live);
-  for (BoundInstance* bound : dropped) InstanceRef::Drop(bound);
-}
-
-// The instance for these arguments; null without one. Moves it to the front, because programs
-// usually call a kernel repeatedly with the same kinds of arguments.
-BoundInstance* Find(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
-  if (kernel->epoch != instance_epoch) {
-    kernel->epoch = instance_epoch;
-    Forget(kernel);
-    return nullptr;
-  }
-  std::vector<BoundInstance*>& instances = *kernel->instances;
-  for (size_t i = 0; i < instances.size(); ++i) {
-    BoundInstance* bound = instances[i];
-    // `==` of a template argument may run Python code that drops instances.
-    const InstanceRef hold(bound);
-    const bool matches = MatchesAll(*bound, args, count);
-    // The list changed under the comparison. Python's slow path finds or makes the instance again.
-    if (i >= instances.size() || instances[i] != bound) return nullptr;
-    if (!matches) continue;
-    if (!MemoriesAlive(bound)) {
-      Prune(kernel);
-      return nullptr;
-    }
-    if (i > 0) {
-      // The pointers move, not the instances, of which there are few.
-      instances.erase(instances.begin() + i);
-      instances.insert(instances.begin(), bound);
-    }
-    return bound;
-  }
-  return nullptr;
-}
 
 // --- Launching ---------------------------------------------------------------------
 
@@ -228,10 +167,10 @@ PyObject* CallMiss(KernelObject* kernel, PyObject* const* args, Py_ssize_t count
 // A call with arrays of other libraries. Null without a Python error: Python code has to make an
 // instance, or to say what is wrong.
 PyObject* RunOnExternalArrays(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
-  if (kernel->is_derivative || kernel->instances->empty()) return nullptr;
+  if (kernel->is_derivative || kernel->instances->size() == 0) return nullptr;
   ExternalArrays arrays(&ActiveDevice());
   if (!arrays.ViewAll(args, count)) return nullptr;
-  BoundInstance* bound = Find(kernel, arrays.args(), count);
+  BoundInstance* bound = kernel->instances->Find(arrays.args(), count);
   if (bound == nullptr) return nullptr;
   PyObject* result = Run(kernel, bound, arrays.args());
   if (result != nullptr && !arrays.Release()) Py_CLEAR(result);
@@ -243,7 +182,7 @@ PyObject* RunOrMake(KernelObject* kernel, PyObject* const* args, Py_ssize_t coun
   // The path of nearly all calls: no Python code, no allocation. Everything else goes through
   // `_miss`.
   if (!fields_to_check && (names == nullptr || PyTuple_GET_SIZE(names) == 0)) {
-    BoundInstance* bound = Find(kernel, args, count);
+    BoundInstance* bound = kernel->instances->Find(args, count);
     if (bound != nullptr) return Run(kernel, bound, args);
     if (PyErr_Occurred() != nullptr) return nullptr;
     PyObject* result = RunOnExternalArrays(kernel, args, count);
@@ -288,7 +227,7 @@ PyObject* CallWatcher(PyObject* function, KernelObject* kernel, PyObject* const*
 // Whether a later change of an argument's object changes what the call would do: of vectors and
 // structs, which calls copy. (Arrays and fields are memory, which calls do not copy.)
 bool TakesCopies(KernelObject* kernel, PyObject* const* args, Py_ssize_t count) {
-  BoundInstance* bound = Find(kernel, args, count);
+  BoundInstance* bound = kernel->instances->Find(args, count);
   if (bound == nullptr) return true;
   for (const SlotFill& fill : bound->fills) {
     if (fill.kind == SlotFill::kTensor) return true;
@@ -344,14 +283,7 @@ PyObject* KernelAddInstance(PyObject* self, PyObject* args) {
   PyObject *instance, *matchers, *sources, *returns;
   if (!PyArg_ParseTuple(args, "OOOO", &instance, &matchers, &sources, &returns)) return nullptr;
   try {
-    std::unique_ptr<BoundInstance> bound = BindInstance(self, instance, matchers, sources, returns);
-    // ti.init() may have run since the last call: the instances before it are not for this one.
-    if (kernel->epoch != instance_epoch) {
-      kernel->epoch = instance_epoch;
-      Forget(kernel);
-    }
-    // First, because the call that made it follows.
-    kernel->instances->insert(kernel->instances->begin(), bound.release());
+    kernel->instances->Add(BindInstance(self, instance, matchers, sources, returns));
   } catch (py::error_already_set& error) {
     error.restore();
     return nullptr;
@@ -371,7 +303,7 @@ PyObject* KernelTry(PyObject* self, PyObject* args) {
     return nullptr;
   }
   PyObject* const* items = &PyTuple_GET_ITEM(args, 0);
-  BoundInstance* bound = Find(kernel, items, PyTuple_GET_SIZE(args));
+  BoundInstance* bound = kernel->instances->Find(items, PyTuple_GET_SIZE(args));
   if (bound == nullptr) return Py_BuildValue("(OO)", Py_False, Py_None);
   PyObject* result = Run(kernel, bound, items);
   return result == nullptr ? nullptr : Py_BuildValue("(ON)", Py_True, result);
@@ -383,7 +315,8 @@ PyObject* KernelBound(PyObject* self, PyObject* args) {
     PyErr_SetString(PyExc_TypeError, "a tuple of arguments expected");
     return nullptr;
   }
-  const BoundInstance* bound = Find(kernel, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
+  const BoundInstance* bound =
+      kernel->instances->Find(&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
   if (bound == nullptr) Py_RETURN_NONE;
   return Py_BuildValue("(OO)", bound->object, bound->sources);
 }
@@ -394,19 +327,17 @@ PyObject* KernelSetDerivative(PyObject* self, PyObject*) {
 }
 
 PyObject* KernelForget(PyObject* self, PyObject*) {
-  Forget(reinterpret_cast<KernelObject*>(self));
+  reinterpret_cast<KernelObject*>(self)->instances->Clear();
   Py_RETURN_NONE;
 }
 
 PyObject* KernelPrune(PyObject* self, PyObject*) {
-  Prune(reinterpret_cast<KernelObject*>(self));
+  reinterpret_cast<KernelObject*>(self)->instances->Prune();
   Py_RETURN_NONE;
 }
 
 PyObject* KernelNumInstances(PyObject* self, void*) {
-  auto* kernel = reinterpret_cast<KernelObject*>(self);
-  const size_t count = kernel->epoch == instance_epoch ? kernel->instances->size() : 0;
-  return PyLong_FromSize_t(count);
+  return PyLong_FromSize_t(reinterpret_cast<KernelObject*>(self)->instances->size());
 }
 
 // Before CPython 3.12, subclasses made in Python do not inherit these flags. Without them every
@@ -419,7 +350,7 @@ PyObject* KernelInitSubclass(PyObject* type, PyObject*) {
 }
 
 PyObject* ForgetInstances(PyObject*, PyObject*) {
-  ++instance_epoch;
+  InstanceList::ClearAll();
   Py_RETURN_NONE;
 }
 
@@ -484,8 +415,7 @@ PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   // Per object, as CPython reads it there; it also skips the tuple of arguments of tp_call.
   kernel->vectorcall = KernelCall;
-  kernel->instances = new std::vector<BoundInstance*>;
-  kernel->epoch = instance_epoch;
+  kernel->instances = new InstanceList;
   kernel->is_derivative = false;
   return self;
 }
@@ -493,7 +423,7 @@ PyObject* KernelNew(PyTypeObject* type, PyObject*, PyObject*) {
 int KernelTraverse(PyObject* self, visitproc visit, void* arg) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
   if (kernel->instances == nullptr) return 0;
-  for (BoundInstance* bound : *kernel->instances) {
+  for (BoundInstance* bound : kernel->instances->all()) {
     if (bound->references != 1) continue;  // a running launch also owns it
     for (Matcher& matcher : bound->matchers) Py_VISIT(matcher.object);
     for (SlotFill& fill : bound->fills) Py_VISIT(fill.flatten);
@@ -505,7 +435,7 @@ int KernelTraverse(PyObject* self, visitproc visit, void* arg) {
 
 int KernelClear(PyObject* self) {
   auto* kernel = reinterpret_cast<KernelObject*>(self);
-  if (kernel->instances != nullptr) Forget(kernel);
+  if (kernel->instances != nullptr) kernel->instances->Clear();
   return 0;
 }
 
@@ -569,7 +499,7 @@ bool IsDerivative(PyObject* kernel) {
 }
 
 BoundInstance* FindInstance(PyObject* kernel, PyObject* const* args, Py_ssize_t count) {
-  return Find(reinterpret_cast<KernelObject*>(kernel), args, count);
+  return reinterpret_cast<KernelObject*>(kernel)->instances->Find(args, count);
 }
 
 bool LaunchSlots(PyObject* kernel, BoundInstance* bound, const uint64_t* slots) {
