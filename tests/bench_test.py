@@ -20,6 +20,7 @@ RUNS = [
     "modules.py",
     "pool.py",
     "server.py",
+    "sizes.py --kinds fields",
     "sparse.py bits",
     "startup.py",
     "tape.py",
