@@ -10,7 +10,7 @@ namespace {
 
 // Every access names all memories but its own: with a base for each component of a large
 // matrix that would be a list a thousand long.
-constexpr int64_t kMostBases = 16;
+constexpr int64_t kMostBases = 32;
 
 // The set of storages that may overlap this one; 0: none does.
 int64_t AliasSetOf(mlir::Attribute storage) {

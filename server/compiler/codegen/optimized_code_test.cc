@@ -104,6 +104,34 @@ TEST(OptimizedCodeTest, ShiftsOfBytesTake8BitsALane) {
   }
 }
 
+// Fields whose components lie apart, as the 19 of a lattice in three dimensions. With a check for
+// each pair of them, LLVM gives up.
+TEST(OptimizedCodeTest, ComponentsThatLieApartAreVectorised) {
+  const auto apart = [](int slot) {
+    std::string types, components;
+    for (int c = 0; c < 19; ++c) {
+      absl::StrAppend(&types, c == 0 ? "" : ", ", "f32");
+      absl::StrAppend(&components, c == 0 ? "" : ", ", c, ", 0");
+    }
+    return absl::StrCat("#kiln.dense<slot = ", slot,
+                        ", axes = 1, digits = [0, 0, 4], offset = [], ", "types = [", types,
+                        "], components = [", components,
+                        "], bases = 19, base_strides = [], alias = 0, read_only = false>");
+  };
+  std::string body;
+  for (int c = 0; c < 19; ++c) {
+    absl::StrAppend(&body, "%p", c, " = kiln.global 0 component ", c,
+                    " [%i0] : !kiln.addr<f32>\n%x", c, " = kiln.load %p", c,
+                    " : !kiln.addr<f32>\n%y", c, " = arith.addf %x", c, ", %x", c, " : f32\n%q", c,
+                    " = kiln.global 1 component ", c, " [%i0] : !kiln.addr<f32>\nkiln.store %y", c,
+                    ", %q", c, " : !kiln.addr<f32>\n");
+  }
+  auto text = TestKernel::OptimizedText(
+      Kernel({apart(1), apart(21)}, Range({{0, 1000}}, body + "kiln.continue")), Target::Cpu(4));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, ContainsRegex("fadd[a-z ]* <8 x float>"));
+}
+
 // 512-bit vectors of other loops would lower the clock of many processors.
 TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
   const auto has = [](const std::string& op, absl::string_view text) {
