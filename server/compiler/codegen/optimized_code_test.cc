@@ -104,6 +104,30 @@ TEST(OptimizedCodeTest, ShiftsOfBytesTake8BitsALane) {
   }
 }
 
+// A cell of a table is the least of neighbours, of which the iteration before has made one. LLVM
+// would make branches that the processor guesses wrong.
+TEST(OptimizedCodeTest, MinimaOfIntegersTakeNoBranches) {
+  auto text = TestKernel::OptimizedText(
+      Kernel({Dense(1, 2, {0, 0, 400, 1, 100, 4}, "i32")}, Range({{0, 1000}}, R"(
+    %one = arith.constant 1 : i32
+    %end = arith.constant 100 : i32
+    kiln.for %j = %one to %end : i32 {
+      %before = arith.subi %j, %one : i32
+      %p = kiln.global 0 component 0 [%i0, %before] : !kiln.addr<i32>
+      %x = kiln.load %p : !kiln.addr<i32>
+      %more = arith.addi %x, %one : i32
+      %q = kiln.global 0 component 0 [%i0, %j] : !kiln.addr<i32>
+      %y = kiln.load %q : !kiln.addr<i32>
+      %least = arith.minsi %more, %y : i32
+      kiln.store %least, %q : !kiln.addr<i32>
+      kiln.continue
+    }
+    kiln.continue)")));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, ContainsRegex("select i1 [^,]*, i32 [^,]*, i32 [^,]*, !unpredictable"));
+  EXPECT_THAT(*text, Not(ContainsRegex("call i32 @llvm.smin")));
+}
+
 // Fields whose components lie apart, as the 19 of a lattice in three dimensions. With a check for
 // each pair of them, LLVM gives up.
 TEST(OptimizedCodeTest, ComponentsThatLieApartAreVectorised) {

@@ -22,6 +22,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "server/compiler/codegen/cpu/bound_operands.h"
+#include "server/compiler/codegen/cpu/branch_free_extremes.h"
 #include "server/compiler/codegen/cpu/device_bitcode.h"
 #include "server/compiler/codegen/cpu/narrow_shifts.h"
 #include "server/compiler/codegen/cpu/pipelines.h"
@@ -257,6 +258,8 @@ void Machine::Optimize(llvm::Module& module) {
           passes.addPass(NarrowShiftsPass(state_->level));
         } else if (name == BoundOperandsPass::kName) {
           passes.addPass(BoundOperandsPass());
+        } else if (name == BranchFreeExtremesPass::kName) {
+          passes.addPass(BranchFreeExtremesPass());
         } else if (name == ReciprocalRootsPass::kName) {
           passes.addPass(ReciprocalRootsPass(state_->level));
         } else {

@@ -57,8 +57,9 @@ std::string PipelineText(int level, bool has_functions, bool large) {
       if (const size_t at = text.find(pass); at != text.npos) text.erase(at, pass.size());
     }
   }
-  // The last one: the others know nothing of the processor's instructions that it uses.
-  return std::string(has_functions ? kInline : "") + text + ",function(reciprocal-roots)";
+  // The last ones: the others know nothing of the processor's instructions, which these are about.
+  return std::string(has_functions ? kInline : "") + text +
+         ",function(reciprocal-roots,branch-free-extremes)";
 }
 
 }  // namespace kiln::cpu

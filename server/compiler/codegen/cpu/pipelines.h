@@ -1,5 +1,6 @@
 // What LLVM runs over a module, as text that PassBuilder reads. `opt -passes=` reads it as well,
-// except for Kiln's passes `narrow-shifts`, `bound-operands` and `reciprocal-roots`.
+// except for Kiln's passes `narrow-shifts`, `bound-operands`, `reciprocal-roots` and
+// `branch-free-extremes`.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 #define KILN_SERVER_COMPILER_CODEGEN_CPU_PIPELINES_H_
 
