@@ -263,3 +263,299 @@ kiln.kernel @steps storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A filter along rows of 4 KiB: the lines of all lanes are in one set of the first-level cache, so
+// the task stays scalar. Rows of 4,000 bytes are in lanes.
+kiln.kernel @filter storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 4096, 1, 1024, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 4000, 1, 1000, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "crowded" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 1000 : i32
+    %none = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %sum = kiln.for %k = %zero to %n : i32 carry (%s = %none : f32) {
+      %p = kiln.global 0 component 0 [%i, %k] : <f32>
+      %x = kiln.load %p : <f32>
+      %rest = arith.mulf %s, %half : f32
+      %less = arith.subf %x, %rest : f32
+      %scaled = arith.mulf %less, %half : f32
+      %next = arith.addf %scaled, %rest : f32
+      kiln.store %next, %p : <f32>
+      kiln.continue %next : f32
+    }
+    kiln.continue
+  }
+  kiln.task.range_for "apart" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 1000 : i32
+    %none = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %sum = kiln.for %k = %zero to %n : i32 carry (%s = %none : f32) {
+      %p = kiln.global 1 component 0 [%i, %k] : <f32>
+      %x = kiln.load %p : <f32>
+      %rest = arith.mulf %s, %half : f32
+      %less = arith.subf %x, %rest : f32
+      %scaled = arith.mulf %less, %half : f32
+      %next = arith.addf %scaled, %rest : f32
+      kiln.store %next, %p : <f32>
+      kiln.continue %next : f32
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @filter storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 4096, 1, 1024, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 4000, 1, 1000, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "crowded" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1000_i32 = arith.constant 1000 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %cst_0 = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c1000_i32 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %1 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         %2 = kiln.load %1 : <f32>
+// CHECK-NEXT:         %3 = arith.mulf %arg2, %cst_0 : f32
+// CHECK-NEXT:         %4 = arith.subf %2, %3 : f32
+// CHECK-NEXT:         %5 = arith.mulf %4, %cst_0 : f32
+// CHECK-NEXT:         %6 = arith.addf %5, %3 : f32
+// CHECK-NEXT:         kiln.store %6, %1 : <f32>
+// CHECK-NEXT:         kiln.continue %6 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "apart" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1000_i32 = arith.constant 1000 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %cst_0 = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c1000_i32 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %1 = kiln.global 1 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         %2 = kiln.load %1 : <f32>
+// CHECK-NEXT:         %3 = arith.mulf %arg2, %cst_0 : f32
+// CHECK-NEXT:         %4 = arith.subf %2, %3 : f32
+// CHECK-NEXT:         %5 = arith.mulf %4, %cst_0 : f32
+// CHECK-NEXT:         %6 = arith.addf %5, %3 : f32
+// CHECK-NEXT:         kiln.store %6, %1 : <f32>
+// CHECK-NEXT:         kiln.continue %6 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// A triangle of loops. LLVM unrolls the outer one, then each of the inner ones, and vectorises the
+// task if all are short: a sort of 9 elements, but not one of 40.
+kiln.kernel @sort storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "nine" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %n = arith.constant 9 : i32
+    %half = arith.constant 5 : i32
+    %a = kiln.local_array 9 : <i32>
+    kiln.for %p = %zero to %half : i32 {
+      %first = arith.addi %p, %one : i32
+      kiln.for %q = %first to %n : i32 {
+        %at = kiln.element %a[%p] : <i32>
+        %to = kiln.element %a[%q] : <i32>
+        %x = kiln.load %at : <i32>
+        %y = kiln.load %to : <i32>
+        %less = arith.cmpi slt, %y, %x : i32
+        kiln.if %less {
+          kiln.store %y, %at : <i32>
+          kiln.store %x, %to : <i32>
+          kiln.yield
+        } else {
+          kiln.yield
+        }
+        kiln.continue
+      }
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.task.range_for "forty" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %n = arith.constant 40 : i32
+    %a = kiln.local_array 40 : <i32>
+    kiln.for %p = %zero to %n : i32 {
+      %first = arith.addi %p, %one : i32
+      kiln.for %q = %first to %n : i32 {
+        %at = kiln.element %a[%p] : <i32>
+        %to = kiln.element %a[%q] : <i32>
+        %x = kiln.load %at : <i32>
+        %y = kiln.load %to : <i32>
+        %less = arith.cmpi slt, %y, %x : i32
+        kiln.if %less {
+          kiln.store %y, %at : <i32>
+          kiln.store %x, %to : <i32>
+          kiln.yield
+        } else {
+          kiln.yield
+        }
+        kiln.continue
+      }
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @sort storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "nine" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %c9_i32 = arith.constant 9 : i32
+// CHECK-NEXT:       %c5_i32 = arith.constant 5 : i32
+// CHECK-NEXT:       %0 = kiln.local_array 9 : <i32>
+// CHECK-NEXT:       kiln.for %arg1 = %c0_i32 to %c5_i32 : i32 {
+// CHECK-NEXT:         %1 = arith.addi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         kiln.for %arg2 = %1 to %c9_i32 : i32 {
+// CHECK-NEXT:           %2 = kiln.element %0[%arg1] : <i32>
+// CHECK-NEXT:           %3 = kiln.element %0[%arg2] : <i32>
+// CHECK-NEXT:           %4 = kiln.load %2 : <i32>
+// CHECK-NEXT:           %5 = kiln.load %3 : <i32>
+// CHECK-NEXT:           %6 = arith.cmpi slt, %5, %4 : i32
+// CHECK-NEXT:           kiln.if %6 {
+// CHECK-NEXT:             kiln.store %5, %2 : <i32>
+// CHECK-NEXT:             kiln.store %4, %3 : <i32>
+// CHECK-NEXT:             kiln.yield
+// CHECK-NEXT:           }
+// CHECK-NEXT:           kiln.continue
+// CHECK-NEXT:         }
+// CHECK-NEXT:         kiln.continue
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "forty" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %c40_i32 = arith.constant 40 : i32
+// CHECK-NEXT:       %0 = kiln.local_array 40 : <i32>
+// CHECK-NEXT:       kiln.for %arg1 = %c0_i32 to %c40_i32 : i32 {
+// CHECK-NEXT:         %1 = arith.addi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         kiln.for %arg2 = %1 to %c40_i32 : i32 {
+// CHECK-NEXT:           %2 = kiln.element %0[%arg1] : <i32>
+// CHECK-NEXT:           %3 = kiln.element %0[%arg2] : <i32>
+// CHECK-NEXT:           %4 = kiln.load %2 : <i32>
+// CHECK-NEXT:           %5 = kiln.load %3 : <i32>
+// CHECK-NEXT:           %6 = arith.cmpi slt, %5, %4 : i32
+// CHECK-NEXT:           kiln.if %6 {
+// CHECK-NEXT:             kiln.store %5, %2 : <i32>
+// CHECK-NEXT:             kiln.store %4, %3 : <i32>
+// CHECK-NEXT:             kiln.yield
+// CHECK-NEXT:           }
+// CHECK-NEXT:           kiln.continue
+// CHECK-NEXT:         }
+// CHECK-NEXT:         kiln.continue
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// Sums over a window around each cell, which ends where the field ends. LLVM could vectorise the
+// inner loop, but it runs for at most 7 cells.
+kiln.kernel @window storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {fast_math} {
+  kiln.task.range_for "window_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 512 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 512 : i32
+    %none = arith.constant 0.0 : f32
+    %behind = arith.constant 3 : i32
+    %ahead = arith.constant 4 : i32
+    %left = arith.subi %i, %behind : i32
+    %right = arith.addi %i, %ahead : i32
+    %lower = arith.maxsi %left, %zero : i32
+    %upper = arith.minsi %right, %n : i32
+    %sum = kiln.for %k = %lower to %upper : i32 carry (%s = %none : f32) {
+      %p = kiln.global 0 component 0 [%k] : <f32>
+      %x = kiln.load %p : <f32>
+      %e = math.exp %x fastmath<reassoc> : f32
+      %next = arith.addf %s, %e fastmath<reassoc> : f32
+      kiln.continue %next : f32
+    }
+    %to = kiln.global 1 component 0 [%i] : <f32>
+    kiln.store %sum, %to : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @window storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {fast_math} {
+// CHECK-NEXT:     kiln.task.range_for "window_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c512_i64 = arith.constant 512 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c512_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c512_i32 = arith.constant 512 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %c3_i32 = arith.constant 3 : i32
+// CHECK-NEXT:       %c4_i32 = arith.constant 4 : i32
+// CHECK-NEXT:       %0 = arith.subi %arg0, %c3_i32 : i32
+// CHECK-NEXT:       %1 = arith.addi %arg0, %c4_i32 : i32
+// CHECK-NEXT:       %2 = arith.maxsi %0, %c0_i32 : i32
+// CHECK-NEXT:       %3 = arith.minsi %1, %c512_i32 : i32
+// CHECK-NEXT:       %4 = kiln.for %arg1 = %2 to %3 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %6 = kiln.global 0 component 0[%arg1] : <f32>
+// CHECK-NEXT:         %7 = kiln.load %6 : <f32>
+// CHECK-NEXT:         %8 = math.exp %7 fastmath<reassoc> : f32
+// CHECK-NEXT:         %9 = arith.addf %arg2, %8 fastmath<reassoc> : f32
+// CHECK-NEXT:         kiln.continue %9 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %5 = kiln.global 1 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %4, %5 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

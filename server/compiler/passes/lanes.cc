@@ -16,16 +16,23 @@
 //
 // Requires: offloaded level; after all passes that change bodies.
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "server/compiler/dialect/atomic_kinds.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/lane_shapes.h"
 #include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/dialect/math_calls.h"
 #include "server/compiler/passes/passes.h"
+#include "server/compiler/passes/unrolling.h"
 
 namespace kiln {
 namespace {
@@ -83,12 +90,15 @@ class Task {
   Cost CostOf(mlir::Region& region);
   Cost CostOf(mlir::Operation& op);
   Cost MemoryCost(Value address, mlir::Type type, bool store);
+  double LinesPerSetIn(mlir::Operation* loop);
   Cost ArithmeticCost(mlir::Operation& op);
+  Cost LoopCost(mlir::Operation& op);
   bool Varies(Value value) const { return shapes_.Varies(value); }
 
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   LaneShapes shapes_;
+  double lines_per_set_ = 0;  // in the loop that CostOf is at
 };
 
 template <typename Op>
@@ -147,26 +157,70 @@ constexpr double kAtomic = 15, kRandom = 8;
 // Of each lane: one load and its place in the vector; a store; an element that leaves the vector
 // and comes back.
 constexpr double kGather = 2.5, kScatter = 4, kScalarised = 3;
+// Of local arrays, whose elements are often still on their way to the cache.
+constexpr double kLocalGather = 3.5;
+// Rows of a power of two put the cells of all lanes into few sets of the first-level cache, which
+// repeat at this distance. Each line of the fullest set that it does not keep makes a load slower;
+// each such line of a store's own rows makes the store slower. Measured on a Zen 5, with one to
+// three arrays of rows of 1, 2 and 4 KiB.
+constexpr int64_t kSetsRepeat = 4096, kLine = 64;
+constexpr double kLinesLoaded = 3, kCrowdedLoad = 0.4, kMostCrowded = 6;
+constexpr double kLinesStored = 2, kCrowdedStore = 3;
+constexpr double kFloatLatency = 4;
+// Each run of a loop that iterations leave at different times ends with a branch that the processor
+// guesses wrong.
+constexpr double kMispredicted = 15;
 constexpr double kUnknownTrips = 16;
-// Lanes wait for the one that stays in a loop for longest.
-constexpr double kDivergence = 1.3;
-// What LLVM gains where it vectorises an inner loop.
+// Lanes wait for the one that stays in a loop for longest. What ends a `while` loop varies more
+// than bounds do; in many lanes there may be no iteration at all.
+constexpr double kDivergence = 1.3, kWhileDivergence = 1.6;
+// What LLVM gains where it vectorises an inner loop, which has as many iterations as a vector has
+// elements.
 constexpr double kInnerGain = 6;
-// Loops of so many operations in all are unrolled by LLVM, which then vectorises what is around. It
-// counts a call as ten.
-constexpr double kUnrolled = 128, kOperationsOfCall = 10;
+// Ops between an index and what it is made of, and the most that they add.
+constexpr int kIndexDepth = 4;
+constexpr int64_t kMostOffset = int64_t{1} << 31;
 
-// What LLVM's unroller takes for the size of a loop's body, whose inner loops are unrolled first.
-double SizeForUnrolling(mlir::Region& body) {
-  double size = 0;
-  for (mlir::Operation& op : body.front()) {
-    const double times = llvm::isa<ir::ForOp>(op) ? Trips(op).value_or(kUnrolled) : 1;
-    size += IsLibraryCall(op) ? kOperationsOfCall : 1;
-    for (mlir::Region& region : op.getRegions()) {
-      if (!region.empty()) size += times * SizeForUnrolling(region);
+// A value and how much an index exceeds it.
+struct Offset {
+  Value from;
+  int64_t by = 0;
+};
+
+Offset OffsetOf(Value index) {
+  Offset offset = {index, 0};
+  for (int depth = 0; depth < kIndexDepth; ++depth) {
+    mlir::Operation* op = offset.from.getDefiningOp();
+    if (!llvm::isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) break;
+    const std::optional<int64_t> by = ConstantOf(op->getOperand(1));
+    if (!by || std::abs(*by) > kMostOffset) break;
+    offset = {op->getOperand(0), offset.by + (llvm::isa<arith::AddIOp>(op) ? *by : -*by)};
+  }
+  return offset;
+}
+
+// How often a loop may run at most, where that is known. A window around an index that stays within
+// a field, `range(max(i - 3, 0), min(i + 4, n))`, runs 7 times.
+std::optional<double> MostTrips(mlir::Operation& op) {
+  if (const std::optional<double> trips = Trips(op)) return trips;
+  auto loop = llvm::dyn_cast<ir::ForOp>(op);
+  if (!loop) return {};
+  const auto sides = [](Value bound, bool clamps) {
+    if (!clamps) return llvm::SmallVector<Offset, 2>{OffsetOf(bound)};
+    mlir::Operation* clamp = bound.getDefiningOp();
+    return llvm::SmallVector<Offset, 2>{OffsetOf(clamp->getOperand(0)),
+                                        OffsetOf(clamp->getOperand(1))};
+  };
+  const Value lower = loop.getLower(), upper = loop.getUpper();
+  std::optional<double> least;
+  for (const Offset& first : sides(lower, lower.getDefiningOp<arith::MaxSIOp>() != nullptr)) {
+    for (const Offset& end : sides(upper, upper.getDefiningOp<arith::MinSIOp>() != nullptr)) {
+      if (first.from != end.from) continue;
+      const double trips = std::max<double>(0, static_cast<double>(end.by - first.by));
+      least = std::min(least.value_or(trips), trips);
     }
   }
-  return size;
+  return least;
 }
 
 // Whether LLVM vectorises an innermost loop: along consecutive or invariant memory, without
@@ -201,6 +255,76 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
               .wasInterrupted();
 }
 
+// Cycles from an op's operands to its result.
+double LatencyOf(mlir::Operation& op) {
+  if (llvm::isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op)) return 3 * kFloatLatency;
+  if (IsLibraryCall(op)) return kLibrary;
+  return llvm::isa<mlir::FloatType>(op.getResult(0).getType()) && !llvm::isa<arith::SelectOp>(op)
+             ? kFloatLatency
+             : 1;
+}
+
+// How many lines of lanes share a set of the first-level cache, if their rows are so far apart.
+double LinesPerSet(int64_t stride) {
+  return kLanes * static_cast<double>(std::gcd(stride, kSetsRepeat)) / kSetsRepeat;
+}
+
+// How many lines of the fullest set the lanes come back to, as the loop walks along their rows.
+double Task::LinesPerSetIn(mlir::Operation* loop) {
+  llvm::SmallVector<std::array<int64_t, 3>> rows;  // storage, base, stride
+  double lines = 0;
+  loop->walk([&](ir::GlobalOp op) {
+    const int64_t stride = std::abs(ByteStride(op.getAddress(), shapes_, kernel_).value_or(0));
+    if (stride < kLine) return;
+    const auto component = static_cast<int>(op.getComponent());
+    auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel_.getStorages()[op.getStorage()]);
+    const int64_t base = dense ? dense.getComponentBase(component) : 0;
+    const std::array<int64_t, 3> row = {static_cast<int64_t>(op.getStorage()), base, stride};
+    if (llvm::is_contained(rows, row)) return;
+    rows.push_back(row);
+    lines += LinesPerSet(stride);
+  });
+  return lines;
+}
+
+// Cycles from what an iteration of a loop takes over to what it hands to the next one. Scalar code
+// waits for them. 0 if the loop contains others, or only adds up.
+double ChainLatency(mlir::Operation& loop) {
+  auto counted = llvm::dyn_cast<ir::ForOp>(loop);
+  if (!counted) return 0;
+  auto end = llvm::dyn_cast<ir::ContinueOp>(counted.getBody().front().getTerminator());
+  if (!end) return 0;
+  llvm::DenseMap<Value, double> known;  // of values that follow from what is carried
+  for (Value carried : counted.getCarried()) known[carried] = 0;
+  const auto latest = [&](mlir::ValueRange values) {
+    std::optional<double> last;
+    for (Value value : values) {
+      const auto found = known.find(value);
+      if (found != known.end()) last = std::max(last.value_or(0), found->second);
+    }
+    return last;
+  };
+  bool has_loops = false;
+  counted.getBody().walk([&](mlir::Operation* op) {
+    has_loops |= llvm::isa<ir::ForOp, ir::LoopOp>(op);
+    const std::optional<double> start = latest(op->getOperands());
+    if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) {
+      for (auto [result, value] : llvm::zip(op->getParentOp()->getResults(), yield.getValues())) {
+        const std::optional<double> side = latest(value);
+        if (side) known[result] = std::max(known.lookup(result), *side);
+      }
+    } else if (start && op->getNumResults() == 1 && op->getNumRegions() == 0) {
+      known[op->getResult(0)] = *start + LatencyOf(*op);
+    }
+  });
+  if (has_loops) return 0;
+  double longest = 0;
+  for (auto [carried, next] : llvm::zip(counted.getCarried(), end.getValues())) {
+    if (!IsReduction(carried, next)) longest = std::max(longest, known.lookup(next));
+  }
+  return longest;
+}
+
 Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
   const int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   const double one = store ? kStore : kLoad;
@@ -210,14 +334,20 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
   if (local) {
     auto element = address.getDefiningOp<ir::ElementOp>();
     const bool varies = element && Varies(element.getIndex());
-    return {one, varies ? kLanes * (store ? kScatter : kGather) : one};
+    return {one, varies ? kLanes * (store ? kScatter : kLocalGather) : one};
   }
   // Bytes and halves have masks only in AVX-512: a branch and two forms.
   if (stride && *stride == bytes) {
     const double vectors = static_cast<double>(bytes) / 4;
     return {one, bytes < 4 ? one + 6 : one * vectors};
   }
-  return {one, kLanes * (store ? kScatter : kGather)};
+  double each = store ? kScatter : kGather;
+  if (stride && store && lines_per_set_ > 0) {
+    each += kCrowdedStore * std::max(0.0, LinesPerSet(*stride) - kLinesStored);
+  } else if (stride && !store) {
+    each += std::min(kMostCrowded, kCrowdedLoad * std::max(0.0, lines_per_set_ - kLinesLoaded));
+  }
+  return {one, kLanes * each};
 }
 
 Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
@@ -272,14 +402,22 @@ Task::Cost Task::CostOf(mlir::Operation& op) {
     // Scalar code runs one side, lanes often both.
     return {2 + sides.scalar / 2, diverges ? 3 + sides.vector : 2 + sides.vector / 2};
   }
-  if (!llvm::isa<ir::ForOp, ir::LoopOp>(op)) return ArithmeticCost(op);
+  return llvm::isa<ir::ForOp, ir::LoopOp>(op) ? LoopCost(op) : ArithmeticCost(op);
+}
+
+Task::Cost Task::LoopCost(mlir::Operation& op) {
+  const double around = std::exchange(lines_per_set_, LinesPerSetIn(&op));
   Cost loop = CostOf(op.getRegion(0));
-  const double trips = Trips(op).value_or(kUnknownTrips);
+  lines_per_set_ = around;
+  const double trips = MostTrips(op).value_or(kUnknownTrips);
   // A branch, the count and, of vectors, the mask.
   loop.Add({2, shapes_.Diverges(&op) ? 4.0 : 2.0});
-  if (LlvmVectorises(&op)) loop.scalar /= kInnerGain;
-  if (shapes_.Diverges(&op)) loop.vector *= kDivergence;
-  return {loop.scalar * trips, loop.vector * trips};
+  if (trips >= kLanes && LlvmVectorises(&op)) loop.scalar /= kInnerGain;
+  if (!shapes_.Diverges(&op)) {
+    return {std::max(loop.scalar, ChainLatency(op)) * trips, loop.vector * trips};
+  }
+  loop.vector *= llvm::isa<ir::LoopOp>(op) ? kWhileDivergence : kDivergence;
+  return {loop.scalar * trips + kMispredicted, loop.vector * trips};
 }
 
 Task::Cost Task::CostOf(mlir::Region& region) {
@@ -291,12 +429,11 @@ Task::Cost Task::CostOf(mlir::Region& region) {
 // Whether LLVM leaves the body scalar.
 bool Task::NeedsLanes() {
   return task_.getBody()
-      .walk([&](mlir::Operation* op) {
+      .walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
         bool needs = llvm::isa<ir::LoopOp>(op);
-        if (llvm::isa<ir::ForOp>(op)) {
-          const std::optional<double> trips = Trips(*op);
-          needs = !trips || *trips * SizeForUnrolling(op->getRegion(0)) > kUnrolled;
-        }
+        // With those inside.
+        auto loop = llvm::dyn_cast<ir::ForOp>(op);
+        if (loop && !op->getParentOfType<ir::ForOp>()) needs = !IsUnrolled(loop);
         if (llvm::isa<ir::AtomicOp>(op)) needs = op->getParentOp() != task_.getOperation();
         return needs ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
