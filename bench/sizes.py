@@ -53,9 +53,7 @@ def taichi(python, kinds):
 
 def rows_of(figures, kinds):
     for kind in kinds:
-        of = {
-            name: [found.get(f"{kind}, {n}") for n in SIZES] for name, found in figures.items()
-        }
+        of = {name: [found.get(f"{kind}, {n}") for n in SIZES] for name, found in figures.items()}
         growth = of["kiln"][-1] / of["kiln"][-2]
         row = [kind, *(f"{seconds * 1e3:.0f}" for seconds in of["kiln"])]
         row += [f"{growth:.1f}", harness.budget(growth, MOST_GROWTH)]
