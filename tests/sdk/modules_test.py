@@ -199,6 +199,9 @@ import numpy as np
 import taichi as ti
 
 ti.init(arch=ti.cpu)
+earlier = ti.field(ti.f32, shape=4)
+of_structs = ti.types.struct(a=ti.f32, b=ti.math.vec3).field(shape=4)
+ti.init(arch=ti.cpu)
 x = ti.field(ti.f32, shape=4, needs_grad=True)
 loss = ti.field(ti.f32, shape=(), needs_grad=True)
 
@@ -243,6 +246,7 @@ import numpy as np
 import kiln as ti
 m = ti.aot.load({str(module)!r})
 print(sorted(m.kernels))
+print(sorted(m.fields))
 m.x.from_numpy(np.full(4, 3, np.float32))
 m.scale(2.0)
 to = np.zeros(4)
@@ -253,7 +257,8 @@ print(to[3], m["x.grad"].to_numpy()[0])
 """
     told = run(KILN, "python", "-c", program, env=environment).splitlines()
     names = ["copy", "copy[2]", "cube", "cube_grad", "scale", "square", "square_grad"]
-    assert told == [str(names), "6.0 12.0"]
+    fields = ["loss", "loss.grad", "x", "x.grad"]  # none of the first ti.init
+    assert told == [str(names), str(fields), "6.0 12.0"]
     run(KILN, "stop", env=environment)
 
 

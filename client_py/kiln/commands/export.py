@@ -127,7 +127,8 @@ class _Export:
         self.names = []
 
     def add_all(self, variables):
-        """Adds the marked kernels, and the fields and graphs that variables of the program name."""
+        """Adds the marked kernels, and the fields and graphs that variables of the program name.
+        Fields of an earlier `ti.init` are none of the program's any more."""
         from .. import instance
         from ..aot.marked import marked
         from ..data.field import AnyField
@@ -135,6 +136,8 @@ class _Export:
         from ..graph import Graph
 
         for name, value in variables.items():
+            if isinstance(value, AnyField) and value._is_gone():
+                continue
             if isinstance(value, (AnyField, MeshInstance)) and name.isidentifier():
                 self.module.add_field(name, value)
             elif isinstance(value, Graph):

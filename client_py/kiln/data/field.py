@@ -201,10 +201,14 @@ class Field(_native.FieldBase, Exporter, AnyField, metaclass=Public):
         self._shape = storage.shape
         self._bind(storage)
 
+    def _is_gone(self):
+        """Whether the field's memory ended, with a later `ti.init` or `ti.reset`, or `destroy`."""
+        destroyed = self._storage is not None and not self._storage.alive
+        return destroyed or self._generation != runtime.generation
+
     def _materialize(self):
         """Binds the field to its memory; raises if it cannot have any."""
-        destroyed = self._storage is not None and not self._storage.alive
-        if destroyed or self._generation != runtime.generation:
+        if self._is_gone():
             self._stale_error()
         if any(place is None for place in self._places):
             self._not_placed()

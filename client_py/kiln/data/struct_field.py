@@ -90,6 +90,10 @@ class StructField(AnyField, metaclass=Public):
 
     # --- place
 
+    def _is_gone(self):
+        """Whether the members' memory ended, as of `Field`."""
+        return self._first_leaf()._is_gone()
+
     def _first_leaf(self):
         first = next(iter(self._members.values()))
         return first._first_leaf() if isinstance(first, StructField) else first
