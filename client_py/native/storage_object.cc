@@ -40,7 +40,7 @@ std::shared_ptr<FieldStorage> MakeNdarray(int scalar, const std::vector<uint32_t
   for (int64_t extent : shape) {
     // Checked at each factor: the product of absurd extents would wrap to a small number.
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
-        bytes > static_cast<uint64_t>(kMaxTreeBytes)) {
+        bytes > kMaxTreeBytes) {
       throw py::value_error("the ndarray is too large");
     }
   }

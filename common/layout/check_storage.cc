@@ -10,8 +10,6 @@ namespace {
 
 // More than any tree has levels; each costs a division in the kernel.
 constexpr int kMaxDigits = 64;
-constexpr uint64_t kMaxBytes = static_cast<uint64_t>(kMaxTreeBytes);
-constexpr int64_t kMaxIndexOffset = int64_t{1} << 31;
 
 template <typename... Parts>
 absl::Status Bad(const Parts&... parts) {
@@ -43,7 +41,7 @@ absl::Status CheckStrides(const proto::DenseStorage& dense, const proto::Strides
     // A stride of 0 would make all cells one, and parallel stores to them a race that no check
     // sees.
     if (stride == 0 || __builtin_mul_overflow(extent, stride, &bytes) ||
-        __builtin_add_overflow(span, bytes, &span) || span > kMaxBytes) {
+        __builtin_add_overflow(span, bytes, &span) || span > kMaxTreeBytes) {
       return Bad("digit ", i, ": stride of ", stride, " bytes");
     }
   }
@@ -59,7 +57,7 @@ absl::Status CheckDigits(const proto::DenseStorage& dense) {
     // Only the outermost extent is unknown until the launch.
     if (digit.extent() == 0 && i > 0) return Bad("digit ", i, ": extent of zero");
     if (__builtin_mul_overflow(cells, std::max<uint64_t>(digit.extent(), 1), &cells) ||
-        cells > kMaxBytes) {
+        cells > kMaxTreeBytes) {
       return Bad("digit ", i, ": extent of ", digit.extent());
     }
   }
@@ -108,7 +106,7 @@ absl::Status CheckComponents(const proto::Storage& storage, uint64_t elements) {
       return Bad("component ", i, ": base ", component.base());
     }
     const uint64_t cell = CellBytes(dense, component.base());
-    if (component.bit_offset() % 8 != 0 || component.bit_offset() > 8 * kMaxBytes ||
+    if (component.bit_offset() % 8 != 0 || component.bit_offset() > 8 * kMaxTreeBytes ||
         // A component beyond its cell would overlap the next cell's.
         (cell != 0 && component.bit_offset() + bits > 8 * cell)) {
       return Bad("component ", i, ": offset of ", component.bit_offset(), " bits");

@@ -12,9 +12,6 @@
 namespace kiln {
 namespace {
 
-constexpr uint64_t kMaxBytes = static_cast<uint64_t>(kMaxTreeBytes);
-constexpr int64_t kMaxIndexOffset = int64_t{1} << 31;
-
 template <typename... Parts>
 absl::Status Bad(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
@@ -70,7 +67,7 @@ absl::Status CheckAxisOfList(const proto::TreePart& tree, const proto::TreeNode&
 
 absl::Status CheckNode(const proto::TreePart& tree, int n, std::vector<int>* depths) {
   const proto::TreeNode& node = tree.nodes(n);
-  if (node.cell_bytes() > kMaxBytes) return Bad("cells of ", node.cell_bytes(), " bytes");
+  if (node.cell_bytes() > kMaxTreeBytes) return Bad("cells of ", node.cell_bytes(), " bytes");
   if (n == 0) {
     if (node.kind() != proto::SNODE_ROOT || node.axes_size() > 0) return Bad("is not a root");
     depths->push_back(0);

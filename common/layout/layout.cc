@@ -266,7 +266,7 @@ class Maker {
   }
 
   static absl::Status CheckSize(int n, uint64_t bytes) {
-    if (bytes <= static_cast<uint64_t>(kMaxTreeBytes)) return absl::OkStatus();
+    if (bytes <= kMaxTreeBytes) return absl::OkStatus();
     return Bad(n, "larger than ", kMaxTreeBytes, " bytes");
   }
 

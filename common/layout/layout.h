@@ -30,7 +30,6 @@
 namespace kiln {
 
 inline constexpr int kMaxTreeNodes = 1 << 16;
-inline constexpr int64_t kMaxTreeBytes = int64_t{1} << 46;
 
 // CompileUnit.trees.
 using TreeParts = google::protobuf::RepeatedPtrField<proto::TreePart>;

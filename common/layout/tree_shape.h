@@ -13,6 +13,8 @@ namespace kiln {
 
 inline constexpr int kMaxIndices = 12;
 inline constexpr int kMaxTreeDepth = 32;
+inline constexpr int64_t kMaxIndexOffset = int64_t{1} << 31;  // of the first index, either way
+inline constexpr uint64_t kMaxTreeBytes = uint64_t{1} << 46;  // sums of a few do not overflow
 
 // Of one container in a tree with sparse levels: numbers of cells are i32.
 inline constexpr uint64_t kMaxContainerCells = (uint64_t{1} << 31) - 1;

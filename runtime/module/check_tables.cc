@@ -1,3 +1,5 @@
+// Checks tables of a module from a file, which may be damaged or made by others (tables.h): all
+// that the readers rely on, so that they check nothing again.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -18,12 +20,8 @@ using module::Text;
 
 namespace {
 
-// As common/layout/layout.h has it, which needs protobuf. Sums of a few such numbers do not
-// overflow.
-constexpr uint64_t kMaxTreeBytes = uint64_t{1} << 46;
 // Of a parameter or an array's element: a struct of matrices has some hundreds.
 constexpr uint64_t kMostScalars = uint64_t{1} << 20;
-constexpr int64_t kMostOffset = int64_t{1} << 31;
 constexpr uint32_t kMostBitsOfWord = 64;
 
 bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
@@ -503,7 +501,7 @@ class ModuleTables::Checker {
     if (wrong_ != nullptr) return;
     for (const uint64_t one : tables_.Numbers(field.offsets)) {
       const auto offset = static_cast<int64_t>(one);
-      Expect(offset >= -kMostOffset && offset <= kMostOffset, "first indices");
+      Expect(offset >= -kMaxIndexOffset && offset <= kMaxIndexOffset, "first indices");
     }
   }
 
