@@ -1,3 +1,4 @@
+// A surface without a screen, by EGL, which is opened at run time (surface.h).
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <dlfcn.h>

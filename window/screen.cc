@@ -1,3 +1,4 @@
+// A surface in a window on the screen, by SDL, which is opened at run time (surface.h).
 #include <SDL2/SDL.h>
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+// Entries, bundles and keys for Python.
 #ifndef KILN_CLIENT_PY_NATIVE_CACHE_BINDING_H_
 #define KILN_CLIENT_PY_NATIVE_CACHE_BINDING_H_
 

@@ -1,3 +1,5 @@
+// Replaces a kernel by its derivative, in forward (forward.h) or reverse mode (reverse.h), after
+// checking that it has one. autodiff.h has what the pass requires and guarantees.
 #include "server/compiler/autodiff/accesses.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/autodiff/flow.h"

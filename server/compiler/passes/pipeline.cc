@@ -1,3 +1,4 @@
+// The passes in order. A comment says why a pass is where it is, if another place would be wrong.
 #include "mlir/Transforms/Passes.h"
 #include "server/compiler/autodiff/autodiff.h"
 #include "server/compiler/passes/passes.h"

@@ -1,3 +1,4 @@
+// Operations: comparisons, selections and operations on predicates.
 #include <cfloat>
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// Operations: conversions between types.
 #include <cfloat>
 #include <cmath>
 #include <limits>

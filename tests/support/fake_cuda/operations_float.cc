@@ -1,3 +1,4 @@
+// Operations: arithmetic on floats.
 #include <cfenv>
 #include <cfloat>
 #include <cmath>

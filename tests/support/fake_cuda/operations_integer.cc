@@ -1,3 +1,4 @@
+// Operations: arithmetic on integers, and operations on their bits.
 #include <algorithm>
 #include <type_traits>
 

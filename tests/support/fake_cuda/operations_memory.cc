@@ -1,3 +1,4 @@
+// Operations: loads, stores and atomics.
 #include <cmath>
 #include <cstring>
 

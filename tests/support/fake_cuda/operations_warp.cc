@@ -1,3 +1,4 @@
+// Operations: barriers, votes and shuffles of the threads of a warp or block.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
