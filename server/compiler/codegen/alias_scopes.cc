@@ -8,10 +8,6 @@
 namespace kiln {
 namespace {
 
-// Every access names all memories but its own: with a base for each component of a large
-// matrix that would be a list a thousand long.
-constexpr int64_t kMostBases = 32;
-
 // The set of storages that may overlap this one; 0: none does.
 int64_t AliasSetOf(mlir::Attribute storage) {
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(storage)) return dense.getAlias();
@@ -20,16 +16,13 @@ int64_t AliasSetOf(mlir::Attribute storage) {
   return 0;
 }
 
-// The memory of each component of a field in a tree that overlaps no other: one for each node, and
-// from kMostBases nodes on one for all others.
+// The memory of each component of a field in a tree that overlaps no other: one for each node.
 std::vector<int> NumberNodes(ir::TreeFieldAttr field, int* count) {
-  constexpr std::pair<int64_t, int64_t> kOthers = {-1, -1};
   std::vector<int> memories;
   llvm::DenseMap<std::pair<int64_t, int64_t>, int> of_node;
   for (int c = 0; c < field.getNumComponents(); ++c) {
     const std::pair node(field.getComponentTree(c), field.getComponentNode(c));
-    const bool most = static_cast<int64_t>(of_node.size()) >= kMostBases;
-    const auto [memory, added] = of_node.try_emplace(most ? kOthers : node, *count);
+    const auto [memory, added] = of_node.try_emplace(node, *count);
     if (added) ++*count;
     memories.push_back(memory->second);
   }
@@ -54,8 +47,6 @@ AliasScopes::AliasScopes(llvm::ArrayRef<mlir::Attribute> storages, llvm::LLVMCon
       storages_.emplace_back(bases, memory->second);
     } else if (field) {
       storages_.push_back(NumberNodes(field, &count));
-    } else if (bases > kMostBases) {
-      storages_.emplace_back(bases, count++);
     } else {
       storages_.emplace_back();
       for (int64_t base = 0; base < bases; ++base) storages_.back().push_back(count++);

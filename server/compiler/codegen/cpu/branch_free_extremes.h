@@ -6,7 +6,7 @@
 
 namespace kiln::cpu {
 
-// Turns scalar minima and maxima of integers into selections that nobody can predict:
+// Turns scalar minima and maxima of integers into selections marked as unpredictable:
 //
 //   %m = call i32 @llvm.smin.i32(i32 %a, i32 %b)
 //
