@@ -218,3 +218,97 @@ kiln.kernel @clamp storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], so
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Rows of 40 cells: split for a clamped neighbour, whole where cells of the boundary only are a
+// branch.
+kiln.kernel @short storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "clamped" bounds {
+    %c0 = arith.constant 0 : i32
+    %n = arith.constant 40 : i32
+    kiln.yield %c0, %n, %c0, %n : i32, i32, i32, i32
+  } body (%i : i32, %j : i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %before = arith.subi %j, %one : i32
+    %left = arith.maxsi %before, %zero : i32
+    %x = kiln.global 0 component 0 [%i, %left] : <f32>
+    %v = kiln.load %x : <f32>
+    %y = kiln.global 0 component 0 [%j, %i] : <f32>
+    kiln.store %v, %y : <f32>
+    kiln.continue
+  }
+  kiln.task.range_for "branch" bounds {
+    %c0 = arith.constant 0 : i32
+    %n = arith.constant 40 : i32
+    kiln.yield %c0, %n, %c0, %n : i32, i32, i32, i32
+  } body (%i : i32, %j : i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %inside = arith.cmpi sgt, %j, %zero : i32
+    %before = arith.subi %j, %one : i32
+    kiln.if %inside {
+      %x = kiln.global 0 component 0 [%i, %before] : <f32>
+      %v = kiln.load %x : <f32>
+      %y = kiln.global 0 component 0 [%j, %i] : <f32>
+      kiln.store %v, %y : <f32>
+      kiln.yield
+    } else {
+      kiln.yield
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @short storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "clamped" bounds {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c40_i32 = arith.constant 40 : i32
+// CHECK-NEXT:       kiln.yield %c0_i32, %c40_i32, %c0_i32, %c40_i32 : i32, i32, i32, i32
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1_i64 = arith.constant 1 : i64
+// CHECK-NEXT:       %c9223372036854775807_i64 = arith.constant 9223372036854775807 : i64
+// CHECK-NEXT:       %0 = kiln.inside %arg1 from %c1_i64 to %c9223372036854775807_i64 : i32
+// CHECK-NEXT:       kiln.if %0 {
+// CHECK-NEXT:         %1 = arith.subi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         %2 = kiln.global 0 component 0[%arg0, %1] : <f32>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %4 = kiln.global 0 component 0[%arg1, %arg0] : <f32>
+// CHECK-NEXT:         kiln.store %3, %4 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         %1 = arith.subi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         %2 = arith.maxsi %1, %c0_i32 : i32
+// CHECK-NEXT:         %3 = kiln.global 0 component 0[%arg0, %2] : <f32>
+// CHECK-NEXT:         %4 = kiln.load %3 : <f32>
+// CHECK-NEXT:         %5 = kiln.global 0 component 0[%arg1, %arg0] : <f32>
+// CHECK-NEXT:         kiln.store %4, %5 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "branch" bounds {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c40_i32 = arith.constant 40 : i32
+// CHECK-NEXT:       kiln.yield %c0_i32, %c40_i32, %c0_i32, %c40_i32 : i32, i32, i32, i32
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %0 = arith.cmpi sgt, %arg1, %c0_i32 : i32
+// CHECK-NEXT:       %1 = arith.subi %arg1, %c1_i32 : i32
+// CHECK-NEXT:       kiln.if %0 {
+// CHECK-NEXT:         %2 = kiln.global 0 component 0[%arg0, %1] : <f32>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %4 = kiln.global 0 component 0[%arg1, %arg0] : <f32>
+// CHECK-NEXT:         kiln.store %3, %4 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -55,7 +55,9 @@ constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 // Ends within so many cells of a row's end are those of a boundary.
 constexpr int64_t kNear = 64;
-constexpr int64_t kShortRow = 64;
+// Shorter rows stay whole. Branches alone become masks of vectors in LLVM, which take no more time
+// in rows up to the second length.
+constexpr int64_t kShortRow = 32, kShortRowOfBranches = 64;
 constexpr int kLargeBody = 512;  // operations
 constexpr int64_t kMaxFactor = 1 << 16;
 
@@ -171,6 +173,7 @@ class Splitting {
     if (length_ && *length_ < kShortRow) return false;
     task_.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) { Visit(op); });
     if (outcomes_.empty()) return false;
+    if (length_ && *length_ < kShortRowOfBranches && !SimplifiesAddresses()) return false;
     Rewrite();
     return true;
   }
@@ -325,6 +328,15 @@ class Splitting {
     });
     relevant_[op] = is;
     return is;
+  }
+
+  // Whether an index is clamped or wrapped at an end of the row.
+  bool SimplifiesAddresses() const {
+    return llvm::any_of(outcomes_, [](const auto& outcome) {
+      mlir::Operation* op = outcome.first;
+      return !llvm::isa<arith::CmpIOp>(op) ||
+             llvm::any_of(op->getUsers(), llvm::IsaPred<arith::SelectOp>);
+    });
   }
 
   // The form of a - b, of which exactly `a` has the index.
