@@ -229,7 +229,7 @@ class ModuleWriter::Tables {
       if (source.param >= 0) {
         ParamUse& use = uses->at(static_cast<size_t>(source.param));
         use.first_slot = std::min(use.first_slot, at);
-        use.writes = Writes(kernel, slot.param());
+        use.writes |= Writes(kernel, slot.param());
       } else if (slot.kind() == proto::ArgumentSlot::SLOT_BASE) {
         module::Binding binding{};
         binding.kind = module::Binding::kAddress;
