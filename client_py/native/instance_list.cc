@@ -69,7 +69,10 @@ void InstanceList::Add(std::unique_ptr<BoundInstance> bound) {
     telling_.push_back(i);
     used_.clear();
   }
-  used_[HashOf(args.data(), static_cast<Py_ssize_t>(args.size()))] = bound.get();
+  // The few before come into the table when they are used.
+  if (instances_.size() >= kFew) {
+    used_[HashOf(args.data(), static_cast<Py_ssize_t>(args.size()))] = bound.get();
+  }
   instances_.insert(instances_.begin(), bound.release());
   ++changes_;
 }
