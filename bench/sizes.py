@@ -77,7 +77,7 @@ def main():
     finally:
         harness.run_quietly([LAUNCHER, "stop"])
         shutil.rmtree(home, ignore_errors=True)
-    header = ["times", *(f"Kiln: {n}" for n in SIZES), "500 to 1000", f"goal: {MOST_GROWTH}"]
+    header = ["construct", *(f"Kiln: {n}" for n in SIZES), "500 to 1000", f"goal: {MOST_GROWTH}"]
     header += [f"Taichi: {n}" for n in SIZES]
     rows = list(rows_of(figures, kinds))
     harness.table("First call (milliseconds, medians)", header, rows)

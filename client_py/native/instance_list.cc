@@ -57,7 +57,7 @@ void InstanceList::Prune() {
 
 void InstanceList::Add(std::unique_ptr<BoundInstance> bound) {
   CatchUp();
-  // Arguments that tell apart must meet the matchers: their objects stand for them.
+  // The objects of the matchers are what a call's arguments will be, where these tell apart.
   std::vector<PyObject*> args;
   for (const Matcher& matcher : bound->matchers) {
     const auto i = static_cast<Py_ssize_t>(args.size());

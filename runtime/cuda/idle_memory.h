@@ -11,7 +11,7 @@
 
 namespace kiln::cuda {
 
-// Owns the blocks in it, but never frees one: who takes a block frees it. Thread-safe.
+// Owns the blocks in it, but never frees one: the caller that takes a block does. Thread-safe.
 class IdleMemory {
  public:
   // The last block of exactly so many bytes; 0: there is none.
