@@ -37,6 +37,15 @@ def operations(count: ti.template()):
         numbers[i] = a
 
 
+@ti.kernel
+def sines(count: ti.template()):
+    for i in numbers:
+        a = numbers[i]
+        for _ in ti.static(range(count)):
+            a = ti.sin(a) * 1.5 + SALT
+        numbers[i] = a
+
+
 def seconds(call, *args):
     start = time.perf_counter()
     call(*args)
@@ -49,6 +58,9 @@ CASES = {
     "300 operations": (operations, 300),
     "1,000 operations": (operations, 1000),
     "3,000 operations": (operations, 3000),
+    "one sine": (sines, 1),
+    "60 sines": (sines, 60),
+    "500 sines": (sines, 500),
     # Its kernels have the grid's size in them.
     "mpm, four kernels": (benchmarks.material_points, 8 + SALT % 64, 64, 1, 1),
 }

@@ -116,6 +116,16 @@ std::string Math(const std::string& type) {
   return Kernel(type, Range(type, body + "kiln.store " + last + ", %p : !kiln.addr<" + type + ">"));
 }
 
+// `steps` sines of sines, and one exponential.
+std::string Sines(int steps) {
+  std::string body = "%s0 = math.exp %v : f32\n";
+  for (int i = 0; i < steps; ++i) {
+    absl::StrAppend(&body, "%s", i + 1, " = math.sin %s", i, " : f32\n");
+  }
+  return Kernel("f32",
+                Range("f32", absl::StrCat(body, "kiln.store %s", steps, ", %p : !kiln.addr<f32>")));
+}
+
 std::string IntegerMath(const std::string& type) {
   return Kernel(
       type, Range(type, absl::StrCat("%a = math.ctpop %v : ", type, "\n%b = math.ctlz %a : ", type,
@@ -219,6 +229,7 @@ std::vector<Family> Families() {
           {"math of f32", Math("f32")},
           {"math of f64", Math("f64")},
           {"math of f16", Math("f16")},
+          {"many sines", Sines(200)},
           {"math of i16", IntegerMath("i16")},
           {"math of i32", IntegerMath("i32")},
           {"math of i64", IntegerMath("i64")},
@@ -283,6 +294,19 @@ TEST(CudaTargetTest, PtxHasNoOrderedAtomicsAndIsComplete) {
       EXPECT_THAT(made->ptx, Not(HasSubstr(never))) << family.name;
     }
   }
+}
+
+TEST(CudaTargetTest, FunctionsWithManyCopiesStayFunctions) {
+  cuda::ReadLibdevice();
+  if (cuda::Libdevice().empty()) GTEST_SKIP() << "no CUDA toolkit";
+  const auto few = Compile(Sines(20), Target::CudaPtx(75));
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_THAT(few->ptx, Not(HasSubstr("__nv_")));
+  const auto many = Compile(Sines(200), Target::CudaPtx(75));
+  ASSERT_TRUE(many.ok()) << many.status();
+  EXPECT_THAT(many->ptx, HasSubstr("__nv_sinf"));
+  EXPECT_THAT(many->ptx, Not(HasSubstr("__nv_expf"))) << "one copy, which costs little";
+  EXPECT_LT(many->ptx.size(), 3 * few->ptx.size());
 }
 
 TEST(CudaTargetTest, EqualKernelsGiveEqualBytes) {

@@ -51,7 +51,9 @@ bool Calls(const llvm::Module& module, llvm::StringRef prefix, std::string* firs
 
 // Defines what `module` declares of a library in bitcode.
 absl::Status LinkBitcode(llvm::Module& module, llvm::StringRef bitcode, const char* name) {
-  auto library = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), module.getContext());
+  // Lazily: of the hundreds of functions, linking reads those that it needs.
+  auto library =
+      llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, name), module.getContext());
   if (!library) {
     return absl::InternalError(
         absl::StrCat(name, " cannot be read: ", llvm::toString(library.takeError())));
@@ -159,6 +161,7 @@ absl::Status PtxMachine::LinkLibraries(llvm::Module& module, llvm::ArrayRef<std:
         LinkBitcode(module, Libdevice(), "libdevice.10.bc of this machine's CUDA toolkit"));
     // libdevice asks for it: denormals are kept, as on CPUs.
     module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", uint32_t{0});
+    LimitCopies(module);
   }
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
