@@ -59,35 +59,39 @@ kiln.kernel @digits storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 32
 // CHECK-NEXT: left:                                             ; preds = %some
 // CHECK-NEXT:   %31 = add nsw i64 %29, 0
 // CHECK-NEXT:   %32 = add nsw i64 %21, 0
+// CHECK-NEXT:   %33 = shl i64 %31, 31
+// CHECK-NEXT:   %34 = ashr i64 %33, 31
+// CHECK-NEXT:   %35 = shl i64 %32, 31
+// CHECK-NEXT:   %36 = ashr i64 %35, 31
 // CHECK-NEXT:   br label %row
 // CHECK-NEXT: row:                                              ; preds = %next, %left
-// CHECK-NEXT:   %33 = phi i64 [ %32, %left ], [ %36, %next ]
-// CHECK-NEXT:   %34 = icmp slt i64 %33, %31
-// CHECK-NEXT:   br i1 %34, label %iteration, label %row_end
+// CHECK-NEXT:   %37 = phi i64 [ %36, %left ], [ %40, %next ]
+// CHECK-NEXT:   %38 = icmp slt i64 %37, %34
+// CHECK-NEXT:   br i1 %38, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %35 = trunc i64 %33 to i32
+// CHECK-NEXT:   %39 = trunc i64 %37 to i32
 // CHECK-NEXT:   br label %row1
 // CHECK-NEXT: next:                                             ; preds = %row_end4
-// CHECK-NEXT:   %36 = add nsw i64 %33, 1
+// CHECK-NEXT:   %40 = add nsw i64 %37, 1
 // CHECK-NEXT:   br label %row, !llvm.loop !1
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: row1:                                             ; preds = %next3, %iteration
-// CHECK-NEXT:   %37 = phi i64 [ 0, %iteration ], [ %46, %next3 ]
-// CHECK-NEXT:   %38 = icmp slt i64 %37, 8
-// CHECK-NEXT:   br i1 %38, label %iteration2, label %row_end4
+// CHECK-NEXT:   %41 = phi i64 [ 0, %iteration ], [ %50, %next3 ]
+// CHECK-NEXT:   %42 = icmp slt i64 %41, 8
+// CHECK-NEXT:   br i1 %42, label %iteration2, label %row_end4
 // CHECK-NEXT: iteration2:                                       ; preds = %row1
-// CHECK-NEXT:   %39 = trunc i64 %37 to i32
-// CHECK-NEXT:   %40 = mul i32 %35, 8
-// CHECK-NEXT:   %41 = add i32 %40, %39
-// CHECK-NEXT:   %42 = mul nsw i64 %37, 4
-// CHECK-NEXT:   %43 = mul nsw i64 %33, 32
-// CHECK-NEXT:   %44 = add nsw i64 %42, %43
-// CHECK-NEXT:   %45 = getelementptr inbounds i8, ptr %9, i64 %44
-// CHECK-NEXT:   store i32 %41, ptr %45, align 4, !alias.scope !3, !noalias !6
+// CHECK-NEXT:   %43 = trunc i64 %41 to i32
+// CHECK-NEXT:   %44 = mul i32 %39, 8
+// CHECK-NEXT:   %45 = add i32 %44, %43
+// CHECK-NEXT:   %46 = mul nsw i64 %41, 4
+// CHECK-NEXT:   %47 = mul nsw i64 %37, 32
+// CHECK-NEXT:   %48 = add nsw i64 %46, %47
+// CHECK-NEXT:   %49 = getelementptr inbounds i8, ptr %9, i64 %48
+// CHECK-NEXT:   store i32 %45, ptr %49, align 4, !alias.scope !3, !noalias !6
 // CHECK-NEXT:   br label %next3
 // CHECK-NEXT: next3:                                            ; preds = %iteration2
-// CHECK-NEXT:   %46 = add nsw i64 %37, 1
+// CHECK-NEXT:   %50 = add nsw i64 %41, 1
 // CHECK-NEXT:   br label %row1, !llvm.loop !10
 // CHECK-NEXT: row_end4:                                         ; preds = %row1
 // CHECK-NEXT:   br label %next

@@ -116,21 +116,25 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT: some:                                             ; preds = %start
 // CHECK-NEXT:   %9 = add nsw i64 %2, 0
 // CHECK-NEXT:   %10 = add nsw i64 %1, 0
+// CHECK-NEXT:   %11 = shl i64 %9, 31
+// CHECK-NEXT:   %12 = ashr i64 %11, 31
+// CHECK-NEXT:   %13 = shl i64 %10, 31
+// CHECK-NEXT:   %14 = ashr i64 %13, 31
 // CHECK-NEXT:   br label %row
 // CHECK-NEXT: row:                                              ; preds = %next, %some
-// CHECK-NEXT:   %11 = phi i64 [ %10, %some ], [ %19, %next ]
-// CHECK-NEXT:   %12 = icmp slt i64 %11, %9
-// CHECK-NEXT:   br i1 %12, label %iteration, label %row_end
+// CHECK-NEXT:   %15 = phi i64 [ %14, %some ], [ %23, %next ]
+// CHECK-NEXT:   %16 = icmp slt i64 %15, %12
+// CHECK-NEXT:   br i1 %16, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %13 = trunc i64 %11 to i32
-// CHECK-NEXT:   %14 = mul nsw i64 %11, 4
-// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0(ptr %0, ptr null, i64 0, i32 %13, ptr %15)
-// CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
-// CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
+// CHECK-NEXT:   %17 = trunc i64 %15 to i32
+// CHECK-NEXT:   %18 = mul nsw i64 %15, 4
+// CHECK-NEXT:   %19 = getelementptr inbounds i8, ptr %7, i64 %18
+// CHECK-NEXT:   %20 = call { i32, i1 } @function_0(ptr %0, ptr null, i64 0, i32 %17, ptr %19)
+// CHECK-NEXT:   %21 = extractvalue { i32, i1 } %20, 0
+// CHECK-NEXT:   %22 = extractvalue { i32, i1 } %20, 1
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
-// CHECK-NEXT:   %19 = add nsw i64 %11, 1
+// CHECK-NEXT:   %23 = add nsw i64 %15, 1
 // CHECK-NEXT:   br label %row, !llvm.loop !8
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return
@@ -165,21 +169,25 @@ kiln.kernel @functions storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32]
 // CHECK-NEXT: some:                                             ; preds = %start
 // CHECK-NEXT:   %9 = add nsw i64 %2, 0
 // CHECK-NEXT:   %10 = add nsw i64 %1, 0
+// CHECK-NEXT:   %11 = shl i64 %9, 31
+// CHECK-NEXT:   %12 = ashr i64 %11, 31
+// CHECK-NEXT:   %13 = shl i64 %10, 31
+// CHECK-NEXT:   %14 = ashr i64 %13, 31
 // CHECK-NEXT:   br label %row
 // CHECK-NEXT: row:                                              ; preds = %next, %some
-// CHECK-NEXT:   %11 = phi i64 [ %10, %some ], [ %19, %next ]
-// CHECK-NEXT:   %12 = icmp slt i64 %11, %9
-// CHECK-NEXT:   br i1 %12, label %iteration, label %row_end
+// CHECK-NEXT:   %15 = phi i64 [ %14, %some ], [ %23, %next ]
+// CHECK-NEXT:   %16 = icmp slt i64 %15, %12
+// CHECK-NEXT:   br i1 %16, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %13 = trunc i64 %11 to i32
-// CHECK-NEXT:   %14 = mul nsw i64 %11, 4
-// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %7, i64 %14
-// CHECK-NEXT:   %16 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i64 0, i32 %13, ptr %15)
-// CHECK-NEXT:   %17 = extractvalue { i32, i1 } %16, 0
-// CHECK-NEXT:   %18 = extractvalue { i32, i1 } %16, 1
+// CHECK-NEXT:   %17 = trunc i64 %15 to i32
+// CHECK-NEXT:   %18 = mul nsw i64 %15, 4
+// CHECK-NEXT:   %19 = getelementptr inbounds i8, ptr %7, i64 %18
+// CHECK-NEXT:   %20 = call { i32, i1 } @function_0_alone(ptr %0, ptr null, i64 0, i32 %17, ptr %19)
+// CHECK-NEXT:   %21 = extractvalue { i32, i1 } %20, 0
+// CHECK-NEXT:   %22 = extractvalue { i32, i1 } %20, 1
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
-// CHECK-NEXT:   %19 = add nsw i64 %11, 1
+// CHECK-NEXT:   %23 = add nsw i64 %15, 1
 // CHECK-NEXT:   br label %row, !llvm.loop !10
 // CHECK-NEXT: row_end:                                          ; preds = %row
 // CHECK-NEXT:   br label %return

@@ -53,9 +53,9 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT:   %23 = urem i64 %14, 126
 // CHECK-NEXT:   br label %rows
 // CHECK-NEXT: rows:                                             ; preds = %row_end, %left
-// CHECK-NEXT:   %24 = phi i64 [ %14, %left ], [ %49, %row_end ]
+// CHECK-NEXT:   %24 = phi i64 [ %14, %left ], [ %53, %row_end ]
 // CHECK-NEXT:   %25 = phi i64 [ %23, %left ], [ 0, %row_end ]
-// CHECK-NEXT:   %26 = phi i64 [ %22, %left ], [ %50, %row_end ]
+// CHECK-NEXT:   %26 = phi i64 [ %22, %left ], [ %54, %row_end ]
 // CHECK-NEXT:   %27 = add nsw i64 %26, 1
 // CHECK-NEXT:   %28 = trunc i64 %27 to i32
 // CHECK-NEXT:   %29 = sub nsw i64 126, %25
@@ -63,36 +63,40 @@ kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 512,
 // CHECK-NEXT:   %31 = call i64 @llvm.smin.i64(i64 %30, i64 %29)
 // CHECK-NEXT:   %32 = add nsw i64 %25, 1
 // CHECK-NEXT:   %33 = add nsw i64 %32, %31
+// CHECK-NEXT:   %34 = shl i64 %33, 31
+// CHECK-NEXT:   %35 = ashr i64 %34, 31
+// CHECK-NEXT:   %36 = shl i64 %32, 31
+// CHECK-NEXT:   %37 = ashr i64 %36, 31
 // CHECK-NEXT:   br label %row
 // CHECK-NEXT: rows_end:                                         ; preds = %row_end
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: row:                                              ; preds = %next, %rows
-// CHECK-NEXT:   %34 = phi i64 [ %32, %rows ], [ %48, %next ]
-// CHECK-NEXT:   %35 = icmp slt i64 %34, %33
-// CHECK-NEXT:   br i1 %35, label %iteration, label %row_end
+// CHECK-NEXT:   %38 = phi i64 [ %37, %rows ], [ %52, %next ]
+// CHECK-NEXT:   %39 = icmp slt i64 %38, %35
+// CHECK-NEXT:   br i1 %39, label %iteration, label %row_end
 // CHECK-NEXT: iteration:                                        ; preds = %row
-// CHECK-NEXT:   %36 = trunc i64 %34 to i32
-// CHECK-NEXT:   %37 = add i32 %36, 1
-// CHECK-NEXT:   %38 = mul nsw i64 %27, 512
-// CHECK-NEXT:   %39 = mul nsw i64 %34, 4
-// CHECK-NEXT:   %40 = add nsw i64 %38, %39
-// CHECK-NEXT:   %41 = getelementptr inbounds i8, ptr %7, i64 %40
-// CHECK-NEXT:   %42 = getelementptr inbounds i8, ptr %41, i64 4
-// CHECK-NEXT:   %43 = load float, ptr %42, align 4, !alias.scope !1, !noalias !4
-// CHECK-NEXT:   %44 = mul nsw i64 %27, 512
-// CHECK-NEXT:   %45 = mul nsw i64 %34, 4
-// CHECK-NEXT:   %46 = add nsw i64 %44, %45
-// CHECK-NEXT:   %47 = getelementptr inbounds i8, ptr %7, i64 %46
-// CHECK-NEXT:   store float %43, ptr %47, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %40 = trunc i64 %38 to i32
+// CHECK-NEXT:   %41 = add i32 %40, 1
+// CHECK-NEXT:   %42 = mul nsw i64 %27, 512
+// CHECK-NEXT:   %43 = mul nsw i64 %38, 4
+// CHECK-NEXT:   %44 = add nsw i64 %42, %43
+// CHECK-NEXT:   %45 = getelementptr inbounds i8, ptr %7, i64 %44
+// CHECK-NEXT:   %46 = getelementptr inbounds i8, ptr %45, i64 4
+// CHECK-NEXT:   %47 = load float, ptr %46, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %48 = mul nsw i64 %27, 512
+// CHECK-NEXT:   %49 = mul nsw i64 %38, 4
+// CHECK-NEXT:   %50 = add nsw i64 %48, %49
+// CHECK-NEXT:   %51 = getelementptr inbounds i8, ptr %7, i64 %50
+// CHECK-NEXT:   store float %47, ptr %51, align 4, !alias.scope !1, !noalias !4
 // CHECK-NEXT:   br label %next
 // CHECK-NEXT: next:                                             ; preds = %iteration
-// CHECK-NEXT:   %48 = add nsw i64 %34, 1
+// CHECK-NEXT:   %52 = add nsw i64 %38, 1
 // CHECK-NEXT:   br label %row, !llvm.loop !8
 // CHECK-NEXT: row_end:                                          ; preds = %row
-// CHECK-NEXT:   %49 = add nsw i64 %24, %31
-// CHECK-NEXT:   %50 = add nsw i64 %26, 1
-// CHECK-NEXT:   %51 = icmp slt i64 %49, %20
-// CHECK-NEXT:   br i1 %51, label %rows, label %rows_end
+// CHECK-NEXT:   %53 = add nsw i64 %24, %31
+// CHECK-NEXT:   %54 = add nsw i64 %26, 1
+// CHECK-NEXT:   %55 = icmp slt i64 %53, %20
+// CHECK-NEXT:   br i1 %55, label %rows, label %rows_end
 // CHECK-NEXT: return:                                           ; preds = %rows_end, %some, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }

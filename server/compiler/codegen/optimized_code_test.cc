@@ -157,6 +157,34 @@ TEST(OptimizedCodeTest, ComponentsApartInMemoryAreVectorised) {
   EXPECT_THAT(*text, ContainsRegex("fadd[a-z ]* <8 x float>"));
 }
 
+// Whether addresses of vectors wrap is a question for each field, of which LLVM asks 16 at most.
+TEST(OptimizedCodeTest, LoopsOverManyFieldsOfVectorsAreVectorised) {
+  constexpr int kFields = 20;
+  std::vector<std::string> fields;
+  std::string body;
+  for (int f = 0; f < kFields; ++f) {
+    fields.push_back(absl::StrCat(
+        "#kiln.dense<slot = ", 1 + 2 * f, ", axes = 1, digits = [0, 0, 12], offset = [], ",
+        "types = [f32, f32, f32], components = [0, 0, 0, 4, 0, 8], bases = 1, ",
+        "base_strides = [], alias = 0, read_only = false>"));
+    for (int c = 0; c < 3; ++c) {
+      const std::string n = absl::StrCat(f, "_", c);
+      absl::StrAppend(&body, "%p", n, " = kiln.global ", f, " component ", c,
+                      " [%i0] : !kiln.addr<f32>\n%x", n, " = kiln.load %p", n,
+                      " : !kiln.addr<f32>\n");
+      if (f == 0) continue;
+      absl::StrAppend(&body, "%y", n, " = arith.mulf %x", n, ", %x", n, " : f32\n%z", n,
+                      " = arith.addf %y", n, ", %x0_", c, " : f32\nkiln.store %z", n, ", %p", n,
+                      " : !kiln.addr<f32>\n");
+    }
+  }
+  auto text = TestKernel::OptimizedText(Kernel(fields, Range({{0, 1000}}, body + "kiln.continue")),
+                                        Target::Cpu(4));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, ContainsRegex("fmul <24 x float>"));
+  EXPECT_THAT(*text, Not(testing::HasSubstr("with.overflow"))) << "a check at run time";
+}
+
 // 512-bit vectors of other loops would lower the clock of many processors.
 TEST(OptimizedCodeTest, OnlyLoopsWithFunctionsTake512Bits) {
   const auto has = [](const std::string& op, absl::string_view text) {

@@ -97,9 +97,20 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
   return loop.values();
 }
 
+// The same number, which is between -2^32 and 2^32: LLVM can tell now. It then knows that the
+// addresses of a loop from there on do not wrap, even if they are of vectors, whose size is no
+// power of two. Otherwise it checks that before the loop, and does not vectorise what needs many
+// checks.
+Value* RangeEmitter::Bounded(Value* index) {
+  constexpr uint64_t kUnused = 31;
+  const mlir::ValueRange indices = task_.getIndices();
+  if (row_ < 0 || !indices[row_].getType().isInteger(32)) return index;
+  return b_.CreateAShr(b_.CreateShl(index, kUnused), kUnused);
+}
+
 RangeEmitter::Accumulators RangeEmitter::EmitRow(Value* from, Value* to, Value* outer,
                                                  const Accumulators& start) {
-  if (lanes_ == nullptr) return EmitLoop(row_, from, to, outer, start);
+  if (lanes_ == nullptr) return EmitLoop(row_, Bounded(from), Bounded(to), outer, start);
   return lanes_->EmitRow(from, to, NumberOf(row_, from, outer), start);
 }
 

@@ -59,6 +59,7 @@ class RangeEmitter {
   // `outer`: the number of the cell among those of the dimensions outside, in row-major order.
   Accumulators EmitLoop(int dimension, llvm::Value* from, llvm::Value* to, llvm::Value* outer,
                         const Accumulators& start);
+  llvm::Value* Bounded(llvm::Value* index);
   Accumulators EmitRow(llvm::Value* from, llvm::Value* to, llvm::Value* outer,
                        const Accumulators& start);
   void EmitStreamed(llvm::Value* from, llvm::Value* to, llvm::Value* outer);
