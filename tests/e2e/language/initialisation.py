@@ -403,8 +403,9 @@ def log_levels(show):
 def extensions(show):
     names = "sparse quant mesh quant_basic data64 adstack bls assertion extfunc".split()
     show([str(getattr(ti.extension, name)) for name in names])
-    for name in ("data64", "bls", "assertion"):
-        show(ti.lang.misc.is_extension_supported(ti.cpu, getattr(ti.extension, name)))
+    for arch in (ti.x64, ti.arm64, ti.cuda, ti.vulkan, ti.metal):
+        supported = ti.lang.misc.is_extension_supported
+        show([name for name in names if supported(arch, getattr(ti.extension, name))])
 
 
 @case()
