@@ -121,7 +121,7 @@ BY_NUMPY = {t.numpy_name: t for t in ALL}
 DEFAULT_UNSIGNED = object()
 
 real_types = [f16, f32, f64, float]
-integer_types = [i8, i16, i32, i64, u8, u16, u32, u64, int]
+integer_types = [i8, i16, i32, i64, u1, u8, u16, u32, u64, int, bool]
 all_types = real_types + integer_types
 real_type_ids, integer_type_ids, type_ids = (
     [id(dtype) for dtype in kinds] for kinds in (real_types, integer_types, all_types)

@@ -604,3 +604,15 @@ def no_constants_of_other_types(show):
 
     show.error(b)
     show.error(c)
+
+
+@case()
+def lists_of_types(show):
+    types = ti.types.primitive_types
+    for kind in (types.real_types, types.integer_types, types.all_types):
+        show([getattr(of, "__name__", str(of)) for of in kind])
+    show(id(ti.u1) in types.integer_type_ids, id(bool) in types.type_ids)
+    for of in types.all_types:
+        x = ti.field(of, shape=2)
+        x[1] = 1
+        show(str(x.dtype), x.to_numpy())
