@@ -177,10 +177,11 @@ def _polar3(A, dt: _types.template(), sweeps: _types.template()):
 
 @func
 def _eigenvector2(A, value, dt: _types.template()):
-    """An eigenvector of a real 2x2 matrix with two different eigenvalues: a column of A - value *
-    I, where `value` is the other eigenvalue."""
+    """An eigenvector of a real 2x2 matrix with two different eigenvalues: the longer column of
+    A - value * I, where `value` is the other eigenvalue. It points as the first column does."""
     a = Vector([A[0, 0] - value, A[1, 0]])
     b = Vector([A[0, 1], A[1, 1] - value])
+    b = ops.select(a.dot(b) < 0, -b, b)
     v = ops.select(a.norm_sqr() < b.norm_sqr(), b, a)
     return ops.cast(v.normalized(), dt)
 
@@ -209,7 +210,23 @@ def _sym_eig3(A, dt: _types.template(), sweeps: _types.template()):
             values[p], values[q] = values[q], values[p]
             for k in static(range(3)):
                 Q[k, p], Q[k, q] = Q[k, q], Q[k, p]
+    F = ops.cast(A, dt)
+    for i in static((0, 2)):
+        along = _null_vector3(F, values[i])
+        if along.dot(Q[:, i]) < 0:
+            Q[:, i] = -Q[:, i]
+    if Q[:, 2].cross(Q[:, 0]).dot(Q[:, 1]) < 0:
+        Q[:, 1] = -Q[:, 1]
     return values, Q
+
+
+@func
+def _null_vector3(A, value):
+    """The cross product of the first two columns of A - value * I. The reference's eigenvectors of
+    the least and of the greatest eigenvalue point along it, so those of `sym_eig` do, too."""
+    x, y = A[0, 0] - value, A[1, 1] - value
+    off = A[0, 1]
+    return Vector([off * A[1, 2] - A[0, 2] * y, A[0, 2] * off - A[1, 2] * x, x * y - off * off])
 
 
 @func

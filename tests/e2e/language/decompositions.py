@@ -107,6 +107,34 @@ def eigenvalues_of_symmetric_matrices(show):
 
 
 @case()
+def directions_of_eigenvectors(show):
+    """A vector and its opposite are both eigenvectors."""
+    general, symmetric = ((3.0, 1.0), (2.0, 1.0)), ((2.0, -1.0), (-1.0, 0.5))
+    cube = ((2.0, -1.0, 0.5), (-1.0, -0.5, 3.0), (0.5, 3.0, 1.0))
+    matrices = [ti.Matrix(rows, dt=ti.f64) for rows in (general, symmetric, cube)]
+    turned = ti.Matrix([[symmetric[1][1], 1.0], [1.0, 2.0]], dt=ti.f64)
+
+    @ti.kernel
+    def of_any() -> ti.types.matrix(4, 2, ti.f64):
+        return ti.eig(matrices[0], ti.f64)[1]
+
+    @ti.kernel
+    def of_symmetric() -> ti.types.matrix(2, 2, ti.f64):
+        return ti.sym_eig(matrices[1], ti.f64)[1]
+
+    @ti.kernel
+    def of_turned() -> ti.types.matrix(2, 2, ti.f64):
+        return ti.sym_eig(turned, ti.f64)[1]
+
+    @ti.kernel
+    def of_cube(sign: ti.f64) -> ti.types.matrix(3, 3, ti.f64):
+        return ti.sym_eig(sign * matrices[2], ti.f64)[1]
+
+    for vectors in (of_any(), of_symmetric(), of_turned(), of_cube(1.0), of_cube(-1.0)):
+        show([[round(x, 4) for x in row] for row in vectors.to_list()])
+
+
+@case()
 def eigenvalues(show):
     def check(show, a, n, dtype):
         matrix = ti.types.matrix(2, 2, dtype)
