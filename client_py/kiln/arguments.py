@@ -238,8 +238,7 @@ class ArrayParameter(Parameter):
     def _check_ndarray(self, value, element):
         wanted, got = self.annotation, value.element_type
         if isinstance(element, ti_types.MatrixType):
-            fits = isinstance(got, ti_types.MatrixType) and _matches_element(element, got)
-            if not fits:
+            if not ti_types.takes_elements(element, got):
                 raise say.invalid_value_for_argument_required_element(
                     name=self.name, element=element.to_string(), got=got.to_string()
                 )
@@ -374,14 +373,6 @@ def shown(arguments):
         text = repr(value) if is_plain else ""
         texts.append(text if 0 < len(text) <= 40 else f"a {type(value).__name__}")
     return ", ".join(texts)
-
-
-def _matches_element(wanted, got):
-    return (
-        wanted.ndim == got.ndim
-        and all(w is None or w == g for w, g in zip(wanted.shape, got.shape))
-        and (wanted.dtype is None or wanted.dtype is got.dtype)
-    )
 
 
 def needs_copy(parameter, value):

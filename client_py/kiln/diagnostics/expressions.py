@@ -83,6 +83,15 @@ ROWS = {
         "Argument {name} of type {annotation!r} is expected to be a Matrix with m {m}, "
         "but got {got}.",
     ),
+    "func_argument_element_type": (
+        TaichiTypeError,
+        "Expect element type {wanted} for argument {name}, but get {got}",
+    ),
+    "func_argument_element_tensor": (
+        TaichiTypeError,
+        "Invalid value for argument {name} - required element type: {wanted}, but {got} is "
+        "provided",
+    ),
     "func_argument_is_no_tensor": (
         TaichiSyntaxError,
         "Argument {name} of type {annotation!r} is expected to be a Matrix, but got {kind}.",

@@ -77,6 +77,18 @@ class ArrayArgument:
     def get_type(self):
         return ti_types.NdarrayType(self.dtype, self.ndim, element_shape=self._element_shape)
 
+    def check_fits(self, parameter, annotation):
+        """Raises if the elements are not of the type with which a func annotates its parameter."""
+        wanted = getattr(annotation, "dtype", None)
+        if wanted is None:
+            return
+        got = self.get_type().dtype
+        if isinstance(wanted, ti_types.MatrixType):
+            if not ti_types.takes_elements(wanted, got):
+                raise say.func_argument_element_tensor(name=parameter, wanted=wanted, got=got)
+        elif ti_types.cook_dtype(wanted) is not got:
+            raise say.func_argument_element_type(name=parameter, wanted=wanted, got=got)
+
 
 class BuildContext:
     """The state of building one instance of a kernel. One thread uses it until the kernel is

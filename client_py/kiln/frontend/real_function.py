@@ -101,6 +101,7 @@ def template_key(ctx, name, value):
 def _array(ctx, parameter, argument):
     if argument.__class__ is not ArrayArgument:
         raise say.real_func_argument_is_no_array(name=parameter.name, got=_described(argument))
+    argument.check_fits(parameter.name, parameter.annotation)
     return ("array", argument.param), 0
 
 

@@ -443,6 +443,8 @@ def _bind(t, parameter, annotation, argument):
     if isinstance(annotation, ti_types.NdarrayType) or annotation is ti_types.NdarrayType:
         if argument.__class__ is not ArrayArgument and not isinstance(argument, Ndarray):
             raise say.func_annotation_not_recognized(name=parameter.name, annotation=annotation)
+        if argument.__class__ is ArrayArgument:
+            argument.check_fits(parameter.name, annotation)
         return argument
     if isinstance(annotation, ti_types.BY_REFERENCE):
         check_fits(parameter.name, annotation, argument)

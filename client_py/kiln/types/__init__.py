@@ -79,6 +79,7 @@ from .tensor import (
     cook_element,
     is_tensor,
     matrix,
+    takes_elements,
     vector,
 )
 

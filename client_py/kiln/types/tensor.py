@@ -128,6 +128,16 @@ class MatrixType(CompoundType):
         return self == other
 
 
+def takes_elements(wanted, got):
+    """Whether an array of elements `got` may be passed where those of a matrix type are wanted."""
+    return (
+        isinstance(got, MatrixType)
+        and wanted.ndim == got.ndim
+        and all(w is None or w == g for w, g in zip(wanted.shape, got.shape))
+        and (wanted.dtype is None or wanted.dtype is got.dtype)
+    )
+
+
 class VectorType(MatrixType):
     """A type of vectors, made by `ti.types.vector`.
 

@@ -103,6 +103,35 @@ def vector_parameters_of_wrong_shapes(show):
 
 
 @case()
+def arrays_of_other_elements(show):
+    import numpy as np
+
+    @ti.func
+    def numbers(a: ti.types.ndarray(dtype=ti.f32)):
+        return a[0]
+
+    @ti.func
+    def vectors(a: ti.types.ndarray(dtype=ti.math.vec2, ndim=1)):
+        return a[0].sum()
+
+    @ti.kernel
+    def of_numbers(a: ti.types.ndarray()) -> ti.f32:
+        return numbers(a)
+
+    @ti.kernel
+    def of_vectors(a: ti.types.ndarray()) -> ti.f32:
+        return vectors(a)
+
+    two = ti.Vector.ndarray(2, ti.f32, 3)
+    two.fill(1)
+    show(of_numbers(np.ones(2, np.float32)), of_vectors(two))
+    for array in (two, np.ones(2, np.int32), ti.ndarray(ti.f64, 2)):
+        show.error(of_numbers, array)
+    for array in (np.ones(2, np.float32), ti.Matrix.ndarray(2, 2, ti.f32, 3)):
+        show.error(of_vectors, array)
+
+
+@case()
 def defaults_and_keywords(show):
     @ti.func
     def f(a, b=2, c: ti.i32 = 3):
