@@ -158,7 +158,8 @@ ROWS = {
         TaichiNameError,
         'Name "{name}" is not bound yet in the enclosing function',
     ),
-    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined.{hint}'),
+    "name_not_defined": (TaichiNameError, 'Name "{name}" is not defined'),
+    "name_not_defined_here": (TaichiNameError, 'Name "{name}" is not defined.{hint}'),
     "negative_indices_are_not_supported_taichi": (
         TaichiSyntaxError,
         "Negative indices are not supported in Taichi kernels.",

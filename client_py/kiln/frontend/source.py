@@ -219,7 +219,10 @@ class FunctionSource:
         if found is MISSING:
             found = getattr(builtins, name, MISSING)
             if found is MISSING:
-                raise say.name_not_defined(name=name, hint=self._hint(name, local))
+                hint = self._hint(name, local)
+                if hint:
+                    raise say.name_not_defined_here(name=name, hint=hint)
+                raise say.name_not_defined(name=name)
         return found
 
     def _hint(self, name, local):
