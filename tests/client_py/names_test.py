@@ -62,14 +62,19 @@ def test_every_module_is_importable_under_the_references_name(run_python):
 INSIDE = """
 _funcs: field_fill_taichi_scope polar_decompose
 _kernels: fill_field tensor_to_ext_arr ext_arr_to_tensor
+algorithms._algorithms: PrefixSumExecutor parallel_sort
+aot._export: export export_as
+graph._graph: Arg ArgKind Graph GraphBuilder
 lang.common_ops: TaichiOperations
 lang.enums: AutodiffMode Layout SNodeGradType
 lang.expr: Expr make_expr_group
 lang.impl: Expr current_cfg field get_runtime static
 lang.util: cook_dtype has_pytorch in_python_scope is_matrix_class is_taichi_class to_numpy_type
 lang.util: to_pytorch_type to_taichi_type python_scope taichi_scope warning
+math._complex: cconj cdiv cexp cinv clog cmul cpow csqrt
 math.mathimpl: vec3 mix dot
 profiler.kernel_profiler: get_default_kernel_profiler
+sparse._sparse_grid: grid usage
 types.compound_types: CompoundType matrix struct vector
 types.primitive_types: all_types integer_type_ids integer_types real_type_ids real_types
 ui.camera: Camera
