@@ -4,7 +4,6 @@ from ..errors import (
     TaichiCompilationError,
     TaichiIndexError,
     TaichiNameError,
-    TaichiRuntimeTypeError,
     TaichiSyntaxError,
     TaichiTypeError,
 )
@@ -179,11 +178,11 @@ ROWS = {
         "A primitive type cannot decorate an expression with a compound type.",
     ),
     "return_matrix_ndim_mismatch_expecting_got": (
-        TaichiRuntimeTypeError,
+        TaichiTypeError,
         "Return matrix ndim mismatch, expecting={expected}, got={got}.",
     ),
     "return_matrix_shape_mismatch_expecting_got": (
-        TaichiRuntimeTypeError,
+        TaichiTypeError,
         "Return matrix shape mismatch, expecting={expected}, got={got}.",
     ),
     "rows_matrix_must_equally_long": (

@@ -1,6 +1,6 @@
 """Errors of statements in kernels."""
 
-from ..errors import TaichiRuntimeTypeError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiSyntaxError, TaichiTypeError
 
 ROWS = {
     "conversion_not_supported": (TaichiTypeError, "conversion '{conversion}' is not supported."),
@@ -89,7 +89,7 @@ ROWS = {
         "Kernel has a return type but does not have a return statement",
     ),
     "returns_other_number_of_values": (
-        TaichiRuntimeTypeError,
+        TaichiTypeError,
         "A {kind} that returns {count} values returned {value!r}",
     ),
     "function_returns_nothing": (
@@ -147,7 +147,7 @@ ROWS = {
         "Range should have 1 or 2 arguments, found {got}",
     ),
     "result_not_convertible": (
-        TaichiRuntimeTypeError,
+        TaichiTypeError,
         "Return (type={got}) cannot be converted into required type {needed}",
     ),
     "return_inside_non_static_if_for": (
