@@ -29,6 +29,10 @@ class TaichiTypeError(TaichiCompilationError, TypeError):
     """Operands of incompatible types."""
 
 
+class TaichiUnsupportedError(TaichiCompilationError, RuntimeError):
+    """A kernel that the front end accepts and the compiler refuses, as one without a derivative."""
+
+
 class TaichiRuntimeError(RuntimeError):
     """An operation failed while the program ran."""
 

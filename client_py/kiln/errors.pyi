@@ -20,3 +20,5 @@ from . import TaichiRuntimeError as TaichiRuntimeError
 from . import TaichiRuntimeTypeError as TaichiRuntimeTypeError
 from . import TaichiSyntaxError as TaichiSyntaxError
 from . import TaichiTypeError as TaichiTypeError
+class TaichiUnsupportedError(RuntimeError):
+    """A kernel that the front end accepts and the compiler refuses, as one without a derivative."""

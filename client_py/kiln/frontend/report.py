@@ -114,12 +114,14 @@ def show_warning(text, category, file, line):
     warnings.warn_explicit(text, category, file, line, module="kiln")
 
 
-# By the names of proto DiagnosticKind; other kinds are compilation errors.
+# By the names of proto DiagnosticKind; other kinds are compilation errors. For what its compiler
+# refuses, the reference raises a RuntimeError.
 _ERRORS = {
     "KIND_SYNTAX": errors.TaichiSyntaxError,
     "KIND_NAME": errors.TaichiNameError,
     "KIND_TYPE": errors.TaichiTypeError,
     "KIND_INDEX": errors.TaichiIndexError,
+    "KIND_UNSUPPORTED": errors.TaichiUnsupportedError,
 }
 
 
