@@ -32,6 +32,10 @@ class Func:
         if self.source.can_read_annotations:
             self._check_signature()
 
+    @property
+    def _is_real_function(self):
+        return self.is_real
+
     def _check_signature(self):
         """Raises for errors in the signature that are visible before the first call."""
         for position, parameter in enumerate(self.source.parameters):

@@ -386,7 +386,13 @@ class Kernel(_native.KernelBase):
     def autodiff_mode(self, mode):
         self._mode = mode.name
 
-    # Libraries ask by these whether something is a kernel.
+    # Libraries ask by these whether something is a kernel, and which kind of it.
+    _is_wrapped_kernel = True
+
+    @property
+    def _is_classkernel(self):
+        return self.in_class
+
     @property
     def _primal(self):
         return self
