@@ -12,7 +12,6 @@ DIFFERS = {
     "misuse.misspelt_devices_and_levels": "TI_ARCH overrides what the case names",
     "misuse.warnings_of_the_runtime": "TI_ARCH overrides what the case names",
     "promotion.values_on_signed_integers": "atan2 of libdevice differs in the last place",
-    "random_numbers.types_without_random_numbers": "the sign of zero, under fast_math",
     "simt.fences_and_shared_arrays": "a shared array belongs to a block, so it is in a loop",
     "simt.shared_arrays_of_any_shape": "a shared array belongs to a block, so it is in a loop",
     "simt.operations_without_a_gpu": "the device has them",
