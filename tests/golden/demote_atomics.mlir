@@ -103,3 +103,46 @@ kiln.kernel @atomics storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], 
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Cells of one iteration in which a loop chooses: no other iteration has its first index. With the
+// second one alone, which iterations share, the update stays atomic.
+kiln.kernel @rows storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  %zero = arith.constant 0 : i32
+  %n = arith.constant 250 : i32
+  %x = arith.constant 1.0 : f32
+  kiln.parallel_for (%i) = (%zero) to (%n) : i32 {
+    kiln.for %j = %zero to %n : i32 {
+      %own = kiln.global 0 component 0 [%i, %j] : <f32>
+      %a = kiln.atomic addf %x, %own : <f32>
+      %shared = kiln.global 1 component 0 [%j, %j] : <f32>
+      %b = kiln.atomic addf %x, %shared : <f32>
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @rows storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %c250_i32 = arith.constant 250 : i32
+// CHECK-NEXT:     %cst = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%c250_i32) : i32 {
+// CHECK-NEXT:       kiln.for %arg1 = %c0_i32 to %c250_i32 : i32 {
+// CHECK-NEXT:         %0 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         %1 = kiln.load %0 : <f32>
+// CHECK-NEXT:         %2 = arith.addf %1, %cst : f32
+// CHECK-NEXT:         kiln.store %2, %0 : <f32>
+// CHECK-NEXT:         %3 = kiln.global 1 component 0[%arg1, %arg1] : <f32>
+// CHECK-NEXT:         %4 = kiln.atomic  addf %cst, %3 : <f32>
+// CHECK-NEXT:         kiln.continue
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

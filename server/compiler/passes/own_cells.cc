@@ -54,7 +54,9 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
   llvm::SmallVector<bool> seen(loop.getBody().getNumArguments());
   for (mlir::Value index : global ? global.getIndices() : component.getIndices()) {
     const int64_t axis = out->axes.size();
-    if (!ParseAxis(index, loop, &out->axes.emplace_back())) return false;
+    OwnCell::Axis parsed;
+    if (!ParseAxis(index, loop, &parsed) || parsed.digits.empty()) parsed = {};
+    out->axes.push_back(parsed);
     if (!Distinguishes(kernel, storage, first, axis)) continue;
     for (unsigned dimension : out->axes.back().digits) seen[dimension] = true;
   }

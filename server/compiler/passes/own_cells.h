@@ -8,15 +8,16 @@
 
 namespace kiln {
 
-// The index expressions of a cell that belongs to one iteration. In each axis it is a number in
+// The index expressions of a cell that belongs to one iteration. In some axes it is a number in
 // mixed radix, whose digits are indices of the loop, plus a constant. Loops that a front end tiled
-// by hand have several digits, as in x[i * 8 + j] for j in range(8).
+// by hand have several digits, as in x[i * 8 + j] for j in range(8). In the other axes it is
+// anything: x[i, k] for k of a loop inside is a cell of iteration i.
 //
-// Two accesses of equal OwnCells are to one cell if they are of one iteration, and never otherwise.
+// Two accesses of equal OwnCells are never to one cell if they are of different iterations.
 struct OwnCell {
   struct Axis {
     llvm::SmallVector<unsigned, 2> digits;  // the loop's dimensions, most significant first
-    int64_t offset = 0;
+    int64_t offset = 0;                     // 0 without digits
     bool operator==(const Axis& other) const {
       return digits == other.digits && offset == other.offset;
     }
