@@ -110,6 +110,49 @@ def test_dead_lanes_neither_divide_nor_read():
     assert_same(program)
 
 
+# Lanes divide doubles, which hold every quotient of 32 bits.
+@pytest.mark.parametrize("fast_math", (False, True))
+@pytest.mark.parametrize("kind", ("i32", "u32", "i16", "u16", "i8", "u8"))
+@pytest.mark.parametrize("level", LEVELS)
+def test_quotients_are_exact(level, kind, fast_math):
+    ti.init(arch=ti.cpu, lanes="on", cpu_level=level, fast_math=fast_math)
+    of_numpy = {"i": np.dtype(f"int{kind[1:]}"), "u": np.dtype(f"uint{kind[1:]}")}[kind[0]]
+    least, most = np.iinfo(of_numpy).min, np.iinfo(of_numpy).max
+    edges = [least, least + 1, most, most - 1, most // 2, most // 2 + 1, most // 3, 1, 2, 3, 7]
+    edges += [-1, -2, -3, -7] if kind[0] == "i" else [5]
+    random = np.random.default_rng(1)
+    numbers = random.integers(least, most, 3000, of_numpy, endpoint=True)
+    dividends = np.concatenate([np.repeat(edges, len(edges)), numbers]).astype(of_numpy)
+    divisors = np.concatenate([np.tile(edges, len(edges)), numbers[::-1] >> 3]).astype(of_numpy)
+    # Quotients next to an integer: n * d and its neighbours.
+    with np.errstate(over="ignore"):
+        near = (divisors * (dividends // np.where(divisors == 0, 1, divisors))).astype(of_numpy)
+    dividends = np.concatenate([dividends, near, near - of_numpy.type(1)])
+    divisors = np.concatenate([divisors, divisors, divisors])
+    divisors[divisors == 0] = 9
+    # The least number has no opposite.
+    divisors[(dividends == least) & (divisors == of_numpy.type(-1 if least else 1))] = 3
+
+    @ti.kernel
+    def run(
+        x: ti.types.ndarray(getattr(ti, kind), 1),
+        y: ti.types.ndarray(getattr(ti, kind), 1),
+        quotients: ti.types.ndarray(getattr(ti, kind), 1),
+        rests: ti.types.ndarray(getattr(ti, kind), 1),
+    ):
+        for i in x:
+            k = 0
+            while k < 1:
+                quotients[i] = x[i] // y[i]
+                rests[i] = x[i] % y[i]
+                k += 1
+
+    quotients, rests = np.zeros_like(dividends), np.zeros_like(dividends)
+    run(dividends, divisors, quotients, rests)
+    np.testing.assert_array_equal(quotients, dividends // divisors)
+    np.testing.assert_array_equal(rests, dividends % divisors)
+
+
 def test_arrays_that_are_unaligned_or_the_same():
     def program():
         @ti.kernel

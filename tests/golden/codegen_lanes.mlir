@@ -48,134 +48,226 @@ kiln.kernel @escape storages [
 // CHECK-NEXT:   %8 = alloca <8 x float>, align 32
 // CHECK-NEXT:   %9 = alloca i32, align 4
 // CHECK-NEXT:   %10 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %11 = getelementptr inbounds i8, ptr %0, i64 0
-// CHECK-NEXT:   %12 = load ptr, ptr %11, align 8, !invariant.load !0
-// CHECK-NEXT:   %13 = getelementptr inbounds i8, ptr %12, i64 8
-// CHECK-NEXT:   %14 = load i64, ptr %13, align 8, !invariant.load !0
-// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %12, i64 0
-// CHECK-NEXT:   %16 = load ptr, ptr %15, align 8, !invariant.load !0
+// CHECK-NEXT:   %11 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %12 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %13 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %14 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %15 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %16 = alloca i32, align 4
+// CHECK-NEXT:   %17 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %18 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %19 = load ptr, ptr %18, align 8, !invariant.load !0
+// CHECK-NEXT:   %20 = getelementptr inbounds i8, ptr %19, i64 8
+// CHECK-NEXT:   %21 = load i64, ptr %20, align 8, !invariant.load !0
+// CHECK-NEXT:   %22 = getelementptr inbounds i8, ptr %19, i64 0
+// CHECK-NEXT:   %23 = load ptr, ptr %22, align 8, !invariant.load !0
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
-// CHECK-NEXT:   %17 = sub i64 %14, 0
-// CHECK-NEXT:   %18 = icmp sgt i64 %17, 0
-// CHECK-NEXT:   %19 = select i1 %18, i64 %17, i64 0
-// CHECK-NEXT:   %20 = icmp slt i64 %1, %2
-// CHECK-NEXT:   br i1 %20, label %some, label %return
+// CHECK-NEXT:   %24 = sub i64 %21, 0
+// CHECK-NEXT:   %25 = icmp sgt i64 %24, 0
+// CHECK-NEXT:   %26 = select i1 %25, i64 %24, i64 0
+// CHECK-NEXT:   %27 = icmp slt i64 %1, %2
+// CHECK-NEXT:   br i1 %27, label %some, label %return
 // CHECK-NEXT: some:                                             ; preds = %start
-// CHECK-NEXT:   %21 = sub i64 %19, 512
-// CHECK-NEXT:   %22 = call i64 @llvm.smax.i64(i64 %21, i64 0)
-// CHECK-NEXT:   %23 = call i64 @llvm.smin.i64(i64 %1, i64 %22)
-// CHECK-NEXT:   %24 = and i64 %23, -512
-// CHECK-NEXT:   %25 = sub i64 %1, %1
-// CHECK-NEXT:   %26 = add i64 %25, %24
-// CHECK-NEXT:   %27 = icmp eq i64 %1, %19
-// CHECK-NEXT:   %28 = select i1 %27, i64 %1, i64 %26
-// CHECK-NEXT:   %29 = sub i64 %19, 512
-// CHECK-NEXT:   %30 = call i64 @llvm.smax.i64(i64 %29, i64 0)
-// CHECK-NEXT:   %31 = call i64 @llvm.smin.i64(i64 %2, i64 %30)
-// CHECK-NEXT:   %32 = and i64 %31, -512
-// CHECK-NEXT:   %33 = sub i64 %2, %2
-// CHECK-NEXT:   %34 = add i64 %33, %32
-// CHECK-NEXT:   %35 = icmp eq i64 %2, %19
-// CHECK-NEXT:   %36 = select i1 %35, i64 %2, i64 %34
-// CHECK-NEXT:   %37 = icmp slt i64 %28, %36
-// CHECK-NEXT:   br i1 %37, label %left, label %return
+// CHECK-NEXT:   %28 = sub i64 %26, 512
+// CHECK-NEXT:   %29 = call i64 @llvm.smax.i64(i64 %28, i64 0)
+// CHECK-NEXT:   %30 = call i64 @llvm.smin.i64(i64 %1, i64 %29)
+// CHECK-NEXT:   %31 = and i64 %30, -512
+// CHECK-NEXT:   %32 = sub i64 %1, %1
+// CHECK-NEXT:   %33 = add i64 %32, %31
+// CHECK-NEXT:   %34 = icmp eq i64 %1, %26
+// CHECK-NEXT:   %35 = select i1 %34, i64 %1, i64 %33
+// CHECK-NEXT:   %36 = sub i64 %26, 512
+// CHECK-NEXT:   %37 = call i64 @llvm.smax.i64(i64 %36, i64 0)
+// CHECK-NEXT:   %38 = call i64 @llvm.smin.i64(i64 %2, i64 %37)
+// CHECK-NEXT:   %39 = and i64 %38, -512
+// CHECK-NEXT:   %40 = sub i64 %2, %2
+// CHECK-NEXT:   %41 = add i64 %40, %39
+// CHECK-NEXT:   %42 = icmp eq i64 %2, %26
+// CHECK-NEXT:   %43 = select i1 %42, i64 %2, i64 %41
+// CHECK-NEXT:   %44 = icmp slt i64 %35, %43
+// CHECK-NEXT:   br i1 %44, label %left, label %return
 // CHECK-NEXT: left:                                             ; preds = %some
-// CHECK-NEXT:   %38 = add nsw i64 %36, 0
-// CHECK-NEXT:   %39 = add nsw i64 %28, 0
+// CHECK-NEXT:   %45 = add nsw i64 %43, 0
+// CHECK-NEXT:   %46 = add nsw i64 %35, 0
+// CHECK-NEXT:   %47 = sub nsw i64 %45, %46
+// CHECK-NEXT:   %48 = and i64 %47, -8
+// CHECK-NEXT:   %49 = add nsw i64 %46, %48
 // CHECK-NEXT:   br label %lanes
 // CHECK-NEXT: lanes:                                            ; preds = %after, %left
-// CHECK-NEXT:   %40 = phi i64 [ %39, %left ], [ %85, %after ]
-// CHECK-NEXT:   %41 = icmp slt i64 %40, %38
-// CHECK-NEXT:   br i1 %41, label %iterations, label %lanes_end
+// CHECK-NEXT:   %50 = phi i64 [ %46, %left ], [ %88, %after ]
+// CHECK-NEXT:   %51 = icmp slt i64 %50, %49
+// CHECK-NEXT:   br i1 %51, label %iterations, label %lanes_end
 // CHECK-NEXT: iterations:                                       ; preds = %lanes
-// CHECK-NEXT:   %42 = sub nsw i64 %38, %40
-// CHECK-NEXT:   %43 = call i64 @llvm.smin.i64(i64 %42, i64 8)
-// CHECK-NEXT:   %44 = trunc i64 %43 to i32
-// CHECK-NEXT:   %.splatinsert = insertelement <8 x i32> poison, i32 %44, i64 0
+// CHECK-NEXT:   %52 = trunc i64 %50 to i32
+// CHECK-NEXT:   %.splatinsert = insertelement <8 x i32> poison, i32 %52, i64 0
 // CHECK-NEXT:   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %45 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-// CHECK-NEXT:   %46 = trunc i64 %40 to i32
-// CHECK-NEXT:   %.splatinsert1 = insertelement <8 x i32> poison, i32 %46, i64 0
+// CHECK-NEXT:   %53 = add <8 x i32> %.splat, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+// CHECK-NEXT:   %54 = sitofp <8 x i32> %53 to <8 x float>
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %17, align 32
+// CHECK-NEXT:   store <8 x float> %54, ptr %17, align 32
+// CHECK-NEXT:   store i32 0, ptr %16, align 4
+// CHECK-NEXT:   store i32 0, ptr %16, align 4
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %15, align 32
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %14, align 32
+// CHECK-NEXT:   store <8 x i32> <i32 -1, i32 -1, i32 -1, i32 -1, i32 -1, i32 -1, i32 -1, i32 -1>, ptr %13, align 32
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %12, align 32
+// CHECK-NEXT:   br label %loop
+// CHECK-NEXT: lanes_end:                                        ; preds = %lanes
+// CHECK-NEXT:   br label %lanes3
+// CHECK-NEXT: loop:                                             ; preds = %again, %iterations
+// CHECK-NEXT:   %55 = load <8 x i32>, ptr %13, align 32
+// CHECK-NEXT:   %56 = icmp slt <8 x i32> %55, zeroinitializer
+// CHECK-NEXT:   br label %body
+// CHECK-NEXT: body:                                             ; preds = %loop
+// CHECK-NEXT:   %57 = load <8 x float>, ptr %17, align 32
+// CHECK-NEXT:   %58 = load i32, ptr %16, align 4
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %12, align 32
+// CHECK-NEXT:   %59 = fcmp olt <8 x float> %57, <float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00>
+// CHECK-NEXT:   %60 = select <8 x i1> %56, <8 x i1> %59, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %61 = xor <8 x i1> %59, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %62 = select <8 x i1> %56, <8 x i1> %61, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %63 = load <8 x float>, ptr %15, align 32
+// CHECK-NEXT:   %64 = select <8 x i1> %62, <8 x float> %57, <8 x float> %63
+// CHECK-NEXT:   store <8 x float> %64, ptr %15, align 32
+// CHECK-NEXT:   %65 = load <8 x i32>, ptr %14, align 32
+// CHECK-NEXT:   %.splatinsert1 = insertelement <8 x i32> poison, i32 %58, i64 0
 // CHECK-NEXT:   %.splat2 = shufflevector <8 x i32> %.splatinsert1, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %47 = add <8 x i32> %.splat2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-// CHECK-NEXT:   %48 = sitofp <8 x i32> %47 to <8 x float>
+// CHECK-NEXT:   %66 = select <8 x i1> %62, <8 x i32> %.splat2, <8 x i32> %65
+// CHECK-NEXT:   store <8 x i32> %66, ptr %14, align 32
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %11, align 32
+// CHECK-NEXT:   %67 = bitcast <8 x i1> %60 to i8
+// CHECK-NEXT:   %68 = icmp ne i8 %67, 0
+// CHECK-NEXT:   br i1 %68, label %rest, label %join
+// CHECK-NEXT: end:                                              ; preds = %join
+// CHECK-NEXT:   %69 = load <8 x float>, ptr %15, align 32
+// CHECK-NEXT:   %70 = load <8 x i32>, ptr %14, align 32
+// CHECK-NEXT:   %71 = icmp sgt <8 x i32> %70, zeroinitializer
+// CHECK-NEXT:   %72 = xor <8 x i1> %71, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %73 = bitcast <8 x i1> %71 to i8
+// CHECK-NEXT:   %74 = icmp ne i8 %73, 0
+// CHECK-NEXT:   br i1 %74, label %then, label %after
+// CHECK-NEXT: rest:                                             ; preds = %body
+// CHECK-NEXT:   %75 = fmul <8 x float> %57, %57
+// CHECK-NEXT:   %76 = add i32 %58, 1
+// CHECK-NEXT:   store <8 x float> %75, ptr %17, align 32
+// CHECK-NEXT:   store i32 %76, ptr %16, align 4
+// CHECK-NEXT:   %77 = load <8 x i32>, ptr %12, align 32
+// CHECK-NEXT:   %78 = icmp slt <8 x i32> %77, zeroinitializer
+// CHECK-NEXT:   %79 = or <8 x i1> %78, %60
+// CHECK-NEXT:   %80 = sext <8 x i1> %79 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %80, ptr %12, align 32
+// CHECK-NEXT:   br label %join
+// CHECK-NEXT: join:                                             ; preds = %rest, %body
+// CHECK-NEXT:   %81 = load <8 x i32>, ptr %12, align 32
+// CHECK-NEXT:   %82 = icmp slt <8 x i32> %81, zeroinitializer
+// CHECK-NEXT:   %83 = sext <8 x i1> %82 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %83, ptr %13, align 32
+// CHECK-NEXT:   %84 = bitcast <8 x i1> %82 to i8
+// CHECK-NEXT:   %85 = icmp ne i8 %84, 0
+// CHECK-NEXT:   br i1 %85, label %again, label %end
+// CHECK-NEXT: again:                                            ; preds = %join
+// CHECK-NEXT:   br label %loop
+// CHECK-NEXT: then:                                             ; preds = %end
+// CHECK-NEXT:   %86 = mul nsw i64 %50, 4
+// CHECK-NEXT:   %87 = getelementptr i8, ptr %23, i64 %86
+// CHECK-NEXT:   call void @llvm.masked.store.v8f32.p0(<8 x float> %69, ptr %87, i32 4, <8 x i1> %71), !alias.scope !1, !noalias !4
+// CHECK-NEXT:   br label %after
+// CHECK-NEXT: after:                                            ; preds = %then, %end
+// CHECK-NEXT:   %88 = add nsw i64 %50, 8
+// CHECK-NEXT:   br label %lanes, !llvm.loop !8
+// CHECK-NEXT: lanes3:                                           ; preds = %after19, %lanes_end
+// CHECK-NEXT:   %89 = phi i64 [ %49, %lanes_end ], [ %134, %after19 ]
+// CHECK-NEXT:   %90 = icmp slt i64 %89, %45
+// CHECK-NEXT:   br i1 %90, label %iterations4, label %lanes_end5
+// CHECK-NEXT: iterations4:                                      ; preds = %lanes3
+// CHECK-NEXT:   %91 = sub nsw i64 %45, %89
+// CHECK-NEXT:   %92 = call i64 @llvm.smin.i64(i64 %91, i64 8)
+// CHECK-NEXT:   %93 = trunc i64 %92 to i32
+// CHECK-NEXT:   %.splatinsert6 = insertelement <8 x i32> poison, i32 %93, i64 0
+// CHECK-NEXT:   %.splat7 = shufflevector <8 x i32> %.splatinsert6, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %94 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat7
+// CHECK-NEXT:   %95 = trunc i64 %89 to i32
+// CHECK-NEXT:   %.splatinsert8 = insertelement <8 x i32> poison, i32 %95, i64 0
+// CHECK-NEXT:   %.splat9 = shufflevector <8 x i32> %.splatinsert8, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %96 = add <8 x i32> %.splat9, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+// CHECK-NEXT:   %97 = sitofp <8 x i32> %96 to <8 x float>
 // CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %10, align 32
-// CHECK-NEXT:   store <8 x float> %48, ptr %10, align 32
+// CHECK-NEXT:   store <8 x float> %97, ptr %10, align 32
 // CHECK-NEXT:   store i32 0, ptr %9, align 4
 // CHECK-NEXT:   store i32 0, ptr %9, align 4
 // CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %8, align 32
 // CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %7, align 32
-// CHECK-NEXT:   %49 = sext <8 x i1> %45 to <8 x i32>
-// CHECK-NEXT:   store <8 x i32> %49, ptr %6, align 32
+// CHECK-NEXT:   %98 = sext <8 x i1> %94 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %98, ptr %6, align 32
 // CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %5, align 32
-// CHECK-NEXT:   br label %loop
-// CHECK-NEXT: lanes_end:                                        ; preds = %lanes
+// CHECK-NEXT:   br label %loop10
+// CHECK-NEXT: lanes_end5:                                       ; preds = %lanes3
 // CHECK-NEXT:   br label %return
-// CHECK-NEXT: loop:                                             ; preds = %again, %iterations
-// CHECK-NEXT:   %50 = load <8 x i32>, ptr %6, align 32
-// CHECK-NEXT:   %51 = icmp slt <8 x i32> %50, zeroinitializer
-// CHECK-NEXT:   br label %body
-// CHECK-NEXT: body:                                             ; preds = %loop
-// CHECK-NEXT:   %52 = load <8 x float>, ptr %10, align 32
-// CHECK-NEXT:   %53 = load i32, ptr %9, align 4
+// CHECK-NEXT: loop10:                                           ; preds = %again17, %iterations4
+// CHECK-NEXT:   %99 = load <8 x i32>, ptr %6, align 32
+// CHECK-NEXT:   %100 = icmp slt <8 x i32> %99, zeroinitializer
+// CHECK-NEXT:   br label %body11
+// CHECK-NEXT: body11:                                           ; preds = %loop10
+// CHECK-NEXT:   %101 = load <8 x float>, ptr %10, align 32
+// CHECK-NEXT:   %102 = load i32, ptr %9, align 4
 // CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %5, align 32
-// CHECK-NEXT:   %54 = fcmp olt <8 x float> %52, <float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00>
-// CHECK-NEXT:   %55 = select <8 x i1> %51, <8 x i1> %54, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %56 = xor <8 x i1> %54, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   %57 = select <8 x i1> %51, <8 x i1> %56, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %58 = load <8 x float>, ptr %8, align 32
-// CHECK-NEXT:   %59 = select <8 x i1> %57, <8 x float> %52, <8 x float> %58
-// CHECK-NEXT:   store <8 x float> %59, ptr %8, align 32
-// CHECK-NEXT:   %60 = load <8 x i32>, ptr %7, align 32
-// CHECK-NEXT:   %.splatinsert3 = insertelement <8 x i32> poison, i32 %53, i64 0
-// CHECK-NEXT:   %.splat4 = shufflevector <8 x i32> %.splatinsert3, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %61 = select <8 x i1> %57, <8 x i32> %.splat4, <8 x i32> %60
-// CHECK-NEXT:   store <8 x i32> %61, ptr %7, align 32
+// CHECK-NEXT:   %103 = fcmp olt <8 x float> %101, <float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00, float 4.000000e+00>
+// CHECK-NEXT:   %104 = select <8 x i1> %100, <8 x i1> %103, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %105 = xor <8 x i1> %103, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %106 = select <8 x i1> %100, <8 x i1> %105, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %107 = load <8 x float>, ptr %8, align 32
+// CHECK-NEXT:   %108 = select <8 x i1> %106, <8 x float> %101, <8 x float> %107
+// CHECK-NEXT:   store <8 x float> %108, ptr %8, align 32
+// CHECK-NEXT:   %109 = load <8 x i32>, ptr %7, align 32
+// CHECK-NEXT:   %.splatinsert13 = insertelement <8 x i32> poison, i32 %102, i64 0
+// CHECK-NEXT:   %.splat14 = shufflevector <8 x i32> %.splatinsert13, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %110 = select <8 x i1> %106, <8 x i32> %.splat14, <8 x i32> %109
+// CHECK-NEXT:   store <8 x i32> %110, ptr %7, align 32
 // CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %4, align 32
-// CHECK-NEXT:   %62 = bitcast <8 x i1> %55 to i8
-// CHECK-NEXT:   %63 = icmp ne i8 %62, 0
-// CHECK-NEXT:   br i1 %63, label %rest, label %join
-// CHECK-NEXT: end:                                              ; preds = %join
-// CHECK-NEXT:   %64 = load <8 x float>, ptr %8, align 32
-// CHECK-NEXT:   %65 = load <8 x i32>, ptr %7, align 32
-// CHECK-NEXT:   %66 = icmp sgt <8 x i32> %65, zeroinitializer
-// CHECK-NEXT:   %67 = select <8 x i1> %45, <8 x i1> %66, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %68 = xor <8 x i1> %66, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   %69 = select <8 x i1> %45, <8 x i1> %68, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %70 = bitcast <8 x i1> %67 to i8
-// CHECK-NEXT:   %71 = icmp ne i8 %70, 0
-// CHECK-NEXT:   br i1 %71, label %then, label %after
-// CHECK-NEXT: rest:                                             ; preds = %body
-// CHECK-NEXT:   %72 = fmul <8 x float> %52, %52
-// CHECK-NEXT:   %73 = add i32 %53, 1
-// CHECK-NEXT:   store <8 x float> %72, ptr %10, align 32
-// CHECK-NEXT:   store i32 %73, ptr %9, align 4
-// CHECK-NEXT:   %74 = load <8 x i32>, ptr %5, align 32
-// CHECK-NEXT:   %75 = icmp slt <8 x i32> %74, zeroinitializer
-// CHECK-NEXT:   %76 = or <8 x i1> %75, %55
-// CHECK-NEXT:   %77 = sext <8 x i1> %76 to <8 x i32>
-// CHECK-NEXT:   store <8 x i32> %77, ptr %5, align 32
-// CHECK-NEXT:   br label %join
-// CHECK-NEXT: join:                                             ; preds = %rest, %body
-// CHECK-NEXT:   %78 = load <8 x i32>, ptr %5, align 32
-// CHECK-NEXT:   %79 = icmp slt <8 x i32> %78, zeroinitializer
-// CHECK-NEXT:   %80 = sext <8 x i1> %79 to <8 x i32>
-// CHECK-NEXT:   store <8 x i32> %80, ptr %6, align 32
-// CHECK-NEXT:   %81 = bitcast <8 x i1> %79 to i8
-// CHECK-NEXT:   %82 = icmp ne i8 %81, 0
-// CHECK-NEXT:   br i1 %82, label %again, label %end
-// CHECK-NEXT: again:                                            ; preds = %join
-// CHECK-NEXT:   br label %loop
-// CHECK-NEXT: then:                                             ; preds = %end
-// CHECK-NEXT:   %83 = mul nsw i64 %40, 4
-// CHECK-NEXT:   %84 = getelementptr i8, ptr %16, i64 %83
-// CHECK-NEXT:   call void @llvm.masked.store.v8f32.p0(<8 x float> %64, ptr %84, i32 4, <8 x i1> %67), !alias.scope !1, !noalias !4
-// CHECK-NEXT:   br label %after
-// CHECK-NEXT: after:                                            ; preds = %then, %end
-// CHECK-NEXT:   %85 = add nsw i64 %40, 8
-// CHECK-NEXT:   br label %lanes, !llvm.loop !8
-// CHECK-NEXT: return:                                           ; preds = %lanes_end, %some, %start
+// CHECK-NEXT:   %111 = bitcast <8 x i1> %104 to i8
+// CHECK-NEXT:   %112 = icmp ne i8 %111, 0
+// CHECK-NEXT:   br i1 %112, label %rest15, label %join16
+// CHECK-NEXT: end12:                                            ; preds = %join16
+// CHECK-NEXT:   %113 = load <8 x float>, ptr %8, align 32
+// CHECK-NEXT:   %114 = load <8 x i32>, ptr %7, align 32
+// CHECK-NEXT:   %115 = icmp sgt <8 x i32> %114, zeroinitializer
+// CHECK-NEXT:   %116 = select <8 x i1> %94, <8 x i1> %115, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %117 = xor <8 x i1> %115, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %118 = select <8 x i1> %94, <8 x i1> %117, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %119 = bitcast <8 x i1> %116 to i8
+// CHECK-NEXT:   %120 = icmp ne i8 %119, 0
+// CHECK-NEXT:   br i1 %120, label %then18, label %after19
+// CHECK-NEXT: rest15:                                           ; preds = %body11
+// CHECK-NEXT:   %121 = fmul <8 x float> %101, %101
+// CHECK-NEXT:   %122 = add i32 %102, 1
+// CHECK-NEXT:   store <8 x float> %121, ptr %10, align 32
+// CHECK-NEXT:   store i32 %122, ptr %9, align 4
+// CHECK-NEXT:   %123 = load <8 x i32>, ptr %5, align 32
+// CHECK-NEXT:   %124 = icmp slt <8 x i32> %123, zeroinitializer
+// CHECK-NEXT:   %125 = or <8 x i1> %124, %104
+// CHECK-NEXT:   %126 = sext <8 x i1> %125 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %126, ptr %5, align 32
+// CHECK-NEXT:   br label %join16
+// CHECK-NEXT: join16:                                           ; preds = %rest15, %body11
+// CHECK-NEXT:   %127 = load <8 x i32>, ptr %5, align 32
+// CHECK-NEXT:   %128 = icmp slt <8 x i32> %127, zeroinitializer
+// CHECK-NEXT:   %129 = sext <8 x i1> %128 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %129, ptr %6, align 32
+// CHECK-NEXT:   %130 = bitcast <8 x i1> %128 to i8
+// CHECK-NEXT:   %131 = icmp ne i8 %130, 0
+// CHECK-NEXT:   br i1 %131, label %again17, label %end12
+// CHECK-NEXT: again17:                                          ; preds = %join16
+// CHECK-NEXT:   br label %loop10
+// CHECK-NEXT: then18:                                           ; preds = %end12
+// CHECK-NEXT:   %132 = mul nsw i64 %89, 4
+// CHECK-NEXT:   %133 = getelementptr i8, ptr %23, i64 %132
+// CHECK-NEXT:   call void @llvm.masked.store.v8f32.p0(<8 x float> %113, ptr %133, i32 4, <8 x i1> %116), !alias.scope !1, !noalias !4
+// CHECK-NEXT:   br label %after19
+// CHECK-NEXT: after19:                                          ; preds = %then18, %end12
+// CHECK-NEXT:   %134 = add nsw i64 %89, 8
+// CHECK-NEXT:   br label %lanes3, !llvm.loop !10
+// CHECK-NEXT: return:                                           ; preds = %lanes_end5, %some, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
@@ -217,6 +309,7 @@ kiln.kernel @escape storages [
 // CHECK-NEXT: !7 = distinct !{!7, !3}
 // CHECK-NEXT: !8 = distinct !{!8, !9}
 // CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !10 = distinct !{!10, !9}
 
 // -----
 // A uniform loop without divergence carries vectors; sums of the lanes are combined at the end.
@@ -253,84 +346,128 @@ kiln.kernel @sums storages [
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   %4 = alloca <16 x float>, align 64
 // CHECK-NEXT:   %5 = alloca <16 x float>, align 64
-// CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %0, i64 0
-// CHECK-NEXT:   %7 = load ptr, ptr %6, align 8, !invariant.load !0
-// CHECK-NEXT:   %8 = getelementptr inbounds i8, ptr %7, i64 16
-// CHECK-NEXT:   %9 = load i64, ptr %8, align 8, !invariant.load !0
-// CHECK-NEXT:   %10 = getelementptr inbounds i8, ptr %7, i64 8
-// CHECK-NEXT:   %11 = load i64, ptr %10, align 8, !invariant.load !0
-// CHECK-NEXT:   %12 = getelementptr inbounds i8, ptr %7, i64 0
-// CHECK-NEXT:   %13 = load ptr, ptr %12, align 8, !invariant.load !0
-// CHECK-NEXT:   %14 = getelementptr inbounds i8, ptr %0, i64 64
-// CHECK-NEXT:   %15 = load ptr, ptr %14, align 8, !invariant.load !0
+// CHECK-NEXT:   %6 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %7 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %8 = load ptr, ptr %7, align 8, !invariant.load !0
+// CHECK-NEXT:   %9 = getelementptr inbounds i8, ptr %8, i64 16
+// CHECK-NEXT:   %10 = load i64, ptr %9, align 8, !invariant.load !0
+// CHECK-NEXT:   %11 = getelementptr inbounds i8, ptr %8, i64 8
+// CHECK-NEXT:   %12 = load i64, ptr %11, align 8, !invariant.load !0
+// CHECK-NEXT:   %13 = getelementptr inbounds i8, ptr %8, i64 0
+// CHECK-NEXT:   %14 = load ptr, ptr %13, align 8, !invariant.load !0
+// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %0, i64 64
+// CHECK-NEXT:   %16 = load ptr, ptr %15, align 8, !invariant.load !0
 // CHECK-NEXT:   br label %start
 // CHECK-NEXT: start:                                            ; preds = %entry
-// CHECK-NEXT:   %16 = sub i64 %9, 0
-// CHECK-NEXT:   %17 = icmp sgt i64 %16, 0
-// CHECK-NEXT:   %18 = select i1 %17, i64 %16, i64 0
-// CHECK-NEXT:   %19 = icmp slt i64 %1, %2
-// CHECK-NEXT:   br i1 %19, label %some, label %return
+// CHECK-NEXT:   %17 = sub i64 %10, 0
+// CHECK-NEXT:   %18 = icmp sgt i64 %17, 0
+// CHECK-NEXT:   %19 = select i1 %18, i64 %17, i64 0
+// CHECK-NEXT:   %20 = icmp slt i64 %1, %2
+// CHECK-NEXT:   br i1 %20, label %some, label %return
 // CHECK-NEXT: some:                                             ; preds = %start
-// CHECK-NEXT:   %20 = add nsw i64 %2, 0
-// CHECK-NEXT:   %21 = add nsw i64 %1, 0
-// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %5, align 64
-// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %5, align 64
+// CHECK-NEXT:   %21 = add nsw i64 %2, 0
+// CHECK-NEXT:   %22 = add nsw i64 %1, 0
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %6, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %6, align 64
+// CHECK-NEXT:   %23 = sub nsw i64 %21, %22
+// CHECK-NEXT:   %24 = and i64 %23, -16
+// CHECK-NEXT:   %25 = add nsw i64 %22, %24
 // CHECK-NEXT:   br label %lanes
 // CHECK-NEXT: lanes:                                            ; preds = %end, %some
-// CHECK-NEXT:   %22 = phi i64 [ %21, %some ], [ %54, %end ]
-// CHECK-NEXT:   %23 = icmp slt i64 %22, %20
-// CHECK-NEXT:   br i1 %23, label %iterations, label %lanes_end
+// CHECK-NEXT:   %26 = phi i64 [ %22, %some ], [ %47, %end ]
+// CHECK-NEXT:   %27 = icmp slt i64 %26, %25
+// CHECK-NEXT:   br i1 %27, label %iterations, label %lanes_end
 // CHECK-NEXT: iterations:                                       ; preds = %lanes
-// CHECK-NEXT:   %24 = sub nsw i64 %20, %22
-// CHECK-NEXT:   %25 = call i64 @llvm.smin.i64(i64 %24, i64 16)
-// CHECK-NEXT:   %26 = trunc i64 %25 to i32
-// CHECK-NEXT:   %.splatinsert = insertelement <16 x i32> poison, i32 %26, i64 0
+// CHECK-NEXT:   %28 = trunc i64 %26 to i32
+// CHECK-NEXT:   %.splatinsert = insertelement <16 x i32> poison, i32 %28, i64 0
 // CHECK-NEXT:   %.splat = shufflevector <16 x i32> %.splatinsert, <16 x i32> poison, <16 x i32> zeroinitializer
-// CHECK-NEXT:   %27 = icmp slt <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %.splat
-// CHECK-NEXT:   %28 = trunc i64 %22 to i32
-// CHECK-NEXT:   %.splatinsert1 = insertelement <16 x i32> poison, i32 %28, i64 0
-// CHECK-NEXT:   %.splat2 = shufflevector <16 x i32> %.splatinsert1, <16 x i32> poison, <16 x i32> zeroinitializer
-// CHECK-NEXT:   %29 = add <16 x i32> %.splat2, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-// CHECK-NEXT:   %30 = load <16 x float>, ptr %5, align 64
-// CHECK-NEXT:   %31 = trunc i64 %11 to i32
-// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %4, align 64
-// CHECK-NEXT:   store <16 x float> %30, ptr %4, align 64
+// CHECK-NEXT:   %29 = add <16 x i32> %.splat, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+// CHECK-NEXT:   %30 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %31 = trunc i64 %12 to i32
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %5, align 64
+// CHECK-NEXT:   store <16 x float> %30, ptr %5, align 64
 // CHECK-NEXT:   br label %for
 // CHECK-NEXT: lanes_end:                                        ; preds = %lanes
-// CHECK-NEXT:   %32 = load <16 x float>, ptr %5, align 64
-// CHECK-NEXT:   %33 = call reassoc float @llvm.vector.reduce.fadd.v16f32(float -0.000000e+00, <16 x float> %32)
-// CHECK-NEXT:   %34 = sext i32 %3 to i64
-// CHECK-NEXT:   %35 = mul i64 %34, 1
-// CHECK-NEXT:   %36 = add i64 %35, 0
-// CHECK-NEXT:   %37 = getelementptr inbounds i64, ptr %15, i64 %36
-// CHECK-NEXT:   store float %33, ptr %37, align 4
-// CHECK-NEXT:   br label %return
+// CHECK-NEXT:   br label %lanes1
 // CHECK-NEXT: for:                                              ; preds = %body, %iterations
-// CHECK-NEXT:   %38 = phi i32 [ 0, %iterations ], [ %50, %body ]
-// CHECK-NEXT:   %39 = icmp slt i32 %38, %31
-// CHECK-NEXT:   br i1 %39, label %body, label %end
+// CHECK-NEXT:   %32 = phi i32 [ 0, %iterations ], [ %44, %body ]
+// CHECK-NEXT:   %33 = icmp slt i32 %32, %31
+// CHECK-NEXT:   br i1 %33, label %body, label %end
 // CHECK-NEXT: body:                                             ; preds = %for
-// CHECK-NEXT:   %40 = load <16 x float>, ptr %4, align 64
-// CHECK-NEXT:   %41 = sext i32 %38 to i64
-// CHECK-NEXT:   %42 = add i64 0, %41
-// CHECK-NEXT:   %43 = mul nsw i64 %42, %9
-// CHECK-NEXT:   %44 = add i64 %43, %22
-// CHECK-NEXT:   %45 = mul nsw i64 %44, 4
-// CHECK-NEXT:   %46 = add i64 %45, 0
-// CHECK-NEXT:   %47 = getelementptr i8, ptr %13, i64 %46
-// CHECK-NEXT:   %48 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %47, i32 4, <16 x i1> %27, <16 x float> zeroinitializer), !alias.scope !1, !noalias !4
-// CHECK-NEXT:   %49 = fadd reassoc <16 x float> %40, %48
-// CHECK-NEXT:   store <16 x float> %49, ptr %4, align 64
-// CHECK-NEXT:   %50 = add nsw i32 %38, 1
+// CHECK-NEXT:   %34 = load <16 x float>, ptr %5, align 64
+// CHECK-NEXT:   %35 = sext i32 %32 to i64
+// CHECK-NEXT:   %36 = add i64 0, %35
+// CHECK-NEXT:   %37 = mul nsw i64 %36, %10
+// CHECK-NEXT:   %38 = add i64 %37, %26
+// CHECK-NEXT:   %39 = mul nsw i64 %38, 4
+// CHECK-NEXT:   %40 = add i64 %39, 0
+// CHECK-NEXT:   %41 = getelementptr i8, ptr %14, i64 %40
+// CHECK-NEXT:   %42 = load <16 x float>, ptr %41, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %43 = fadd reassoc <16 x float> %34, %42
+// CHECK-NEXT:   store <16 x float> %43, ptr %5, align 64
+// CHECK-NEXT:   %44 = add nsw i32 %32, 1
 // CHECK-NEXT:   br label %for, !llvm.loop !8
 // CHECK-NEXT: end:                                              ; preds = %for
-// CHECK-NEXT:   %51 = load <16 x float>, ptr %4, align 64
-// CHECK-NEXT:   %52 = load <16 x float>, ptr %5, align 64
-// CHECK-NEXT:   %53 = select <16 x i1> %27, <16 x float> %51, <16 x float> %52
-// CHECK-NEXT:   store <16 x float> %53, ptr %5, align 64
-// CHECK-NEXT:   %54 = add nsw i64 %22, 16
+// CHECK-NEXT:   %45 = load <16 x float>, ptr %5, align 64
+// CHECK-NEXT:   %46 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   store <16 x float> %45, ptr %6, align 64
+// CHECK-NEXT:   %47 = add nsw i64 %26, 16
 // CHECK-NEXT:   br label %lanes, !llvm.loop !10
-// CHECK-NEXT: return:                                           ; preds = %lanes_end, %start
+// CHECK-NEXT: lanes1:                                           ; preds = %end10, %lanes_end
+// CHECK-NEXT:   %48 = phi i64 [ %25, %lanes_end ], [ %80, %end10 ]
+// CHECK-NEXT:   %49 = icmp slt i64 %48, %21
+// CHECK-NEXT:   br i1 %49, label %iterations2, label %lanes_end3
+// CHECK-NEXT: iterations2:                                      ; preds = %lanes1
+// CHECK-NEXT:   %50 = sub nsw i64 %21, %48
+// CHECK-NEXT:   %51 = call i64 @llvm.smin.i64(i64 %50, i64 16)
+// CHECK-NEXT:   %52 = trunc i64 %51 to i32
+// CHECK-NEXT:   %.splatinsert4 = insertelement <16 x i32> poison, i32 %52, i64 0
+// CHECK-NEXT:   %.splat5 = shufflevector <16 x i32> %.splatinsert4, <16 x i32> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %53 = icmp slt <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %.splat5
+// CHECK-NEXT:   %54 = trunc i64 %48 to i32
+// CHECK-NEXT:   %.splatinsert6 = insertelement <16 x i32> poison, i32 %54, i64 0
+// CHECK-NEXT:   %.splat7 = shufflevector <16 x i32> %.splatinsert6, <16 x i32> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %55 = add <16 x i32> %.splat7, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+// CHECK-NEXT:   %56 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %57 = trunc i64 %12 to i32
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %4, align 64
+// CHECK-NEXT:   store <16 x float> %56, ptr %4, align 64
+// CHECK-NEXT:   br label %for8
+// CHECK-NEXT: lanes_end3:                                       ; preds = %lanes1
+// CHECK-NEXT:   %58 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %59 = call reassoc float @llvm.vector.reduce.fadd.v16f32(float -0.000000e+00, <16 x float> %58)
+// CHECK-NEXT:   %60 = sext i32 %3 to i64
+// CHECK-NEXT:   %61 = mul i64 %60, 1
+// CHECK-NEXT:   %62 = add i64 %61, 0
+// CHECK-NEXT:   %63 = getelementptr inbounds i64, ptr %16, i64 %62
+// CHECK-NEXT:   store float %59, ptr %63, align 4
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: for8:                                             ; preds = %body9, %iterations2
+// CHECK-NEXT:   %64 = phi i32 [ 0, %iterations2 ], [ %76, %body9 ]
+// CHECK-NEXT:   %65 = icmp slt i32 %64, %57
+// CHECK-NEXT:   br i1 %65, label %body9, label %end10
+// CHECK-NEXT: body9:                                            ; preds = %for8
+// CHECK-NEXT:   %66 = load <16 x float>, ptr %4, align 64
+// CHECK-NEXT:   %67 = sext i32 %64 to i64
+// CHECK-NEXT:   %68 = add i64 0, %67
+// CHECK-NEXT:   %69 = mul nsw i64 %68, %10
+// CHECK-NEXT:   %70 = add i64 %69, %48
+// CHECK-NEXT:   %71 = mul nsw i64 %70, 4
+// CHECK-NEXT:   %72 = add i64 %71, 0
+// CHECK-NEXT:   %73 = getelementptr i8, ptr %14, i64 %72
+// CHECK-NEXT:   %74 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %73, i32 4, <16 x i1> %53, <16 x float> zeroinitializer), !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %75 = fadd reassoc <16 x float> %66, %74
+// CHECK-NEXT:   store <16 x float> %75, ptr %4, align 64
+// CHECK-NEXT:   %76 = add nsw i32 %64, 1
+// CHECK-NEXT:   br label %for8, !llvm.loop !11
+// CHECK-NEXT: end10:                                            ; preds = %for8
+// CHECK-NEXT:   %77 = load <16 x float>, ptr %4, align 64
+// CHECK-NEXT:   %78 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %79 = select <16 x i1> %53, <16 x float> %77, <16 x float> %78
+// CHECK-NEXT:   store <16 x float> %79, ptr %6, align 64
+// CHECK-NEXT:   %80 = add nsw i64 %48, 16
+// CHECK-NEXT:   br label %lanes1, !llvm.loop !12
+// CHECK-NEXT: return:                                           ; preds = %lanes_end3, %start
 // CHECK-NEXT:   ret void
 // CHECK-NEXT: }
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
@@ -411,3 +548,5 @@ kiln.kernel @sums storages [
 // CHECK-NEXT: !8 = distinct !{!8, !9}
 // CHECK-NEXT: !9 = !{!"llvm.loop.mustprogress"}
 // CHECK-NEXT: !10 = distinct !{!10, !9}
+// CHECK-NEXT: !11 = distinct !{!11, !9}
+// CHECK-NEXT: !12 = distinct !{!12, !9}

@@ -57,8 +57,15 @@ Value* LaneEmitter::VectorFor(mlir::Value value) { return Splat(f_.ValueOf(value
 
 // --- Masks -----------------------------------------------------------------------------
 
+// Whether all lanes are known to be in it.
+bool LaneEmitter::IsWhole(Value* mask) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  return constant != nullptr && constant->isAllOnesValue();
+}
+
 // By select and not by `and`: the condition is poison in some lanes outside of the mask.
 Value* LaneEmitter::And(Value* mask, Value* condition) {
+  if (IsWhole(mask)) return condition;
   return b_.CreateSelect(mask, condition, llvm::Constant::getNullValue(mask->getType()));
 }
 
@@ -76,6 +83,7 @@ Value* LaneEmitter::All(Value* mask) {
 }
 
 Value* LaneEmitter::Select(Value* mask, Value* yes, Value* no) {
+  if (IsWhole(mask)) return yes;
   // The builder still has the flags of the last scalar op, which do not apply here.
   b_.clearFastMathFlags();
   return b_.CreateSelect(mask, yes, no);
@@ -141,31 +149,45 @@ LaneEmitter::Values LaneEmitter::EmitRow(Value* from, Value* to, Value* number,
     body.carried.push_back(NewVariable(argument));
     Set(body.carried.back(), start);
   }
+  loops_.push_back(body);
+  Value* masked_from = from;
+  if (HasWholeVectors(task_)) {
+    Value* whole = b_.CreateAnd(b_.CreateNSWSub(to, from), b_.getInt64(-lanes_));
+    masked_from = b_.CreateNSWAdd(from, whole);
+    EmitVectors(from, masked_from, from, number, /*whole=*/true);
+  }
+  EmitVectors(masked_from, to, from, number, /*whole=*/false);
+  loops_.pop_back();
+  Values after;
+  for (Variable variable : body.carried) after.push_back(Get(variable));
+  return after;
+}
+
+// `number` is that of the iteration `first_of_row`. `whole`: all vectors have all lanes.
+void LaneEmitter::EmitVectors(Value* from, Value* to, Value* first_of_row, Value* number,
+                              bool whole) {
   CountedLoop lanes(f_, {"lanes", "iterations", nullptr, "lanes_end"}, from, to, {}, {},
                     b_.getInt64(lanes_));
   Value* first = lanes.index();
-  Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(to, first),
-                                         b_.getInt64(lanes_));
   llvm::Type* i32 = b_.getInt32Ty();
-  Value* mask = b_.CreateICmpSLT(Ramp(i32), Splat(b_.CreateTrunc(left, i32)));
+  Value* mask = llvm::Constant::getAllOnesValue(VectorOf(b_.getInt1Ty()));
+  if (!whole) {
+    Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(to, first),
+                                           b_.getInt64(lanes_));
+    mask = b_.CreateICmpSLT(Ramp(i32), Splat(b_.CreateTrunc(left, i32)));
+  }
   first_ = first;
   row_mask_ = mask;
   const mlir::Value index = task_.getIndices().back();
   llvm::Type* type = LlvmType(index.getType(), b_.getContext());
   f_.Map(index, b_.CreateAdd(Splat(b_.CreateTrunc(first, type)), Ramp(type)));
   f_.indices().Define(index, Leaf(first));
-  if (f_.draws()) StartRandom(b_.CreateAdd(number, b_.CreateSub(first, from)));
-  for (auto [argument, variable] : llvm::zip(task_.getAccumulators(), body.carried)) {
+  if (f_.draws()) StartRandom(b_.CreateAdd(number, b_.CreateSub(first, first_of_row)));
+  for (auto [argument, variable] : llvm::zip(task_.getAccumulators(), loops_.back().carried)) {
     f_.Map(argument, Get(variable));
   }
-  loops_.push_back(body);
   EmitBlock(task_.getBody().front(), mask, [](ir::YieldOp, Value*) {});
-  loops_.pop_back();
-
   lanes.End();
-  Values after;
-  for (Variable variable : body.carried) after.push_back(Get(variable));
-  return after;
 }
 
 // --- Control ---------------------------------------------------------------------------

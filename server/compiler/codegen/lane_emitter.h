@@ -3,7 +3,8 @@
 //
 //   values    uniform ones are scalars, the others vectors with an element for each lane
 //   masks     a vector of i1 says which lanes run the code at hand. At the end of a row it lacks
-//             the lanes beyond, so that there is no scalar code for what is left
+//             the lanes beyond, so that there is no scalar code for what is left. Unless a body is
+//             large, the vectors before have code of their own, whose mask is a constant
 //   branches  if the condition varies: both sides run, each under its part of the mask, and is
 //             skipped if that is empty. Short pure sides run without a test
 //   loops     run while any lane is live. break and continue take lanes out of the mask
@@ -96,7 +97,11 @@ class LaneEmitter {
   llvm::Value* VectorFor(mlir::Value value);
   bool Varies(mlir::Value value) const { return shapes_.Varies(value); }
 
+  void EmitVectors(llvm::Value* from, llvm::Value* to, llvm::Value* first_of_row,
+                   llvm::Value* number, bool whole);
+
   // Masks.
+  static bool IsWhole(llvm::Value* mask);
   llvm::Value* And(llvm::Value* mask, llvm::Value* condition);
   llvm::Value* AndNot(llvm::Value* mask, llvm::Value* condition);
   llvm::Value* Bits(llvm::Value* mask);
@@ -160,6 +165,7 @@ class LaneEmitter {
   Address Component(ir::ComponentOp op);
   Address Element(ir::ElementOp op);
   Address Local(llvm::Type* element, int64_t count);
+  llvm::Value* Offsets(const Address& address);
   llvm::Value* Pointers(const Address& address);
   llvm::Value* PointerOf(const Address& address, llvm::Value* lane);
   llvm::Value* Load(const Address& address, mlir::Type type, llvm::Value* mask);
@@ -167,6 +173,7 @@ class LaneEmitter {
   void Emit(ir::ZeroOp op, llvm::Value* mask);
   llvm::Value* LoadConsecutive(const Address& address, llvm::Type* type, llvm::Value* mask);
   llvm::Value* Gather(const Address& address, llvm::Type* type, llvm::Value* mask);
+  void Scatter(const Address& address, llvm::Value* value, llvm::Value* mask);
   void Tag(const Address& address, llvm::Instruction* access);
 
   FunctionEmitter& f_;

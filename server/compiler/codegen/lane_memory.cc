@@ -166,11 +166,15 @@ void LaneEmitter::Tag(const Address& address, llvm::Instruction* access) {
   f_.Tag({address.pointer, address.memory}, access);
 }
 
+// Bytes of each lane behind the pointer.
+Value* LaneEmitter::Offsets(const Address& address) {
+  Value* offsets = Ramp(b_.getInt64Ty(), address.stride);
+  return address.offsets == nullptr ? offsets : b_.CreateAdd(address.offsets, offsets);
+}
+
 // Of each lane.
 Value* LaneEmitter::Pointers(const Address& address) {
-  Value* offsets = Ramp(b_.getInt64Ty(), address.stride);
-  if (address.offsets != nullptr) offsets = b_.CreateAdd(address.offsets, offsets);
-  return b_.CreateGEP(b_.getInt8Ty(), address.pointer, offsets);
+  return b_.CreateGEP(b_.getInt8Ty(), address.pointer, Offsets(address));
 }
 
 Value* LaneEmitter::PointerOf(const Address& address, Value* lane) {
@@ -197,8 +201,10 @@ Value* LaneEmitter::LoadConsecutive(const Address& address, llvm::Type* type, Va
   const llvm::Align align(type->getPrimitiveSizeInBits() / 8);
   llvm::Type* vector = VectorOf(type);
   // Locals have memory for all lanes.
-  if (address.memory == FunctionEmitter::kLocal) {
-    return b_.CreateAlignedLoad(vector, address.pointer, align);
+  if (address.memory == FunctionEmitter::kLocal || IsWhole(mask)) {
+    llvm::LoadInst* load = b_.CreateAlignedLoad(vector, address.pointer, align);
+    Tag(address, load);
+    return load;
   }
   llvm::CallInst* load = b_.CreateMaskedLoad(vector, address.pointer, align, mask,
                                              llvm::Constant::getNullValue(vector));
@@ -206,25 +212,30 @@ Value* LaneEmitter::LoadConsecutive(const Address& address, llvm::Type* type, Va
   return load;
 }
 
+// One load for each lane, if all run: instructions that gather take longer on all processors.
 Value* LaneEmitter::Gather(const Address& address, llvm::Type* type, Value* mask) {
   const llvm::Align align(type->getPrimitiveSizeInBits() / 8);
-  llvm::Type* vector = VectorOf(type);
-  Value* pointers = Pointers(address);
-  if (f_.state().target->lanes().has_masks && type->getPrimitiveSizeInBits() >= 32) {
-    llvm::CallInst* load =
-        b_.CreateMaskedGather(vector, pointers, align, mask, llvm::Constant::getNullValue(vector));
-    Tag(address, load);
-    return load;
+  Value* pointers = nullptr;
+  if (!IsWhole(mask)) {
+    Value* gather =
+        f_.state().target->EmitGather(b_, type, address.pointer, Offsets(address), mask);
+    if (gather != nullptr) {
+      Tag(address, llvm::cast<llvm::Instruction>(gather));
+      return gather;
+    }
+    // Lanes outside of the mask read a zero of their own: without a branch for each.
+    if (nowhere_ == nullptr) {
+      nowhere_ = f_.Alloca(b_.getInt64Ty(), 1);
+      f_.entry_builder_.CreateStore(b_.getInt64(0), nowhere_);
+    }
+    pointers = b_.CreateSelect(mask, Pointers(address), Splat(nowhere_));
   }
-  // Lanes outside of the mask read a zero of their own: without a branch for each.
-  if (nowhere_ == nullptr) {
-    nowhere_ = f_.Alloca(b_.getInt64Ty(), 1);
-    f_.entry_builder_.CreateStore(b_.getInt64(0), nowhere_);
-  }
-  pointers = b_.CreateSelect(mask, pointers, Splat(nowhere_));
-  Value* result = llvm::PoisonValue::get(vector);
+  Value* result = llvm::PoisonValue::get(VectorOf(type));
   for (int64_t lane = 0; lane < lanes_; ++lane) {
-    auto* load = b_.CreateAlignedLoad(type, b_.CreateExtractElement(pointers, lane), align);
+    Value* pointer = pointers == nullptr ? PointerOf(address, b_.getInt32(lane))
+                                         : b_.CreateExtractElement(pointers, lane);
+    llvm::LoadInst* load = b_.CreateAlignedLoad(type, pointer, align);
+    if (pointers == nullptr) Tag(address, load);
     result = b_.CreateInsertElement(result, load, lane);
   }
   return result;
@@ -252,6 +263,22 @@ void LaneEmitter::Emit(ir::ZeroOp op, Value* mask) {
   b_.SetInsertPoint(done);
 }
 
+// In the order of lanes: the last one wins, as in scalar code.
+void LaneEmitter::Scatter(const Address& address, Value* value, Value* mask) {
+  const llvm::Align align(value->getType()->getScalarSizeInBits() / 8);
+  if (!IsWhole(mask)) {
+    Value* scatter =
+        f_.state().target->EmitScatter(b_, value, address.pointer, Offsets(address), mask);
+    if (scatter == nullptr) scatter = b_.CreateMaskedScatter(value, Pointers(address), align, mask);
+    Tag(address, llvm::cast<llvm::Instruction>(scatter));
+    return;
+  }
+  for (int64_t lane = 0; lane < lanes_; ++lane) {
+    Tag(address, b_.CreateAlignedStore(b_.CreateExtractElement(value, lane),
+                                       PointerOf(address, b_.getInt32(lane)), align));
+  }
+}
+
 void LaneEmitter::Store(const Address& address, Value* value, Value* mask) {
   if (value->getType()->getScalarType()->isIntegerTy(1)) {
     llvm::Type* byte = b_.getInt8Ty();
@@ -267,12 +294,15 @@ void LaneEmitter::Store(const Address& address, Value* value, Value* mask) {
   const int64_t size = static_cast<int64_t>(type->getPrimitiveSizeInBits()) / 8;
   const llvm::Align align(size);
   if (address.offsets != nullptr || address.stride != size) {
-    // In the order of lanes: the last one wins, as in scalar code.
-    Tag(address, b_.CreateMaskedScatter(value, Pointers(address), align, mask));
+    Scatter(address, value, mask);
     return;
   }
   if (mask != row_mask_) {
     Tag(address, b_.CreateMaskedStore(value, address.pointer, align, mask));
+    return;
+  }
+  if (IsWhole(mask)) {
+    Tag(address, b_.CreateAlignedStore(value, address.pointer, align));
     return;
   }
   // All but the last vector of a row are whole. Stores under a mask are slow on many processors.

@@ -16,6 +16,35 @@ bool Divides(mlir::Operation& op) {
   return llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
 }
 
+// Integers of up to 32 bits, through doubles: processors do not divide vectors of integers. The
+// quotient is exact. It differs from the next integer by at least 1 / y, far more than a double
+// rounds off.
+Value* DivideVectors(llvm::IRBuilder<>& b, mlir::Operation& op, Value* x, Value* y) {
+  const bool is_signed = llvm::isa<arith::DivSIOp, arith::RemSIOp>(op);
+  const auto lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+  llvm::Type* narrow = x->getType();
+  llvm::Type* ints = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
+  llvm::Type* doubles = llvm::FixedVectorType::get(b.getDoubleTy(), lanes);
+  b.clearFastMathFlags();
+  const auto as_double = [&](Value* v) {
+    v = b.CreateIntCast(v, ints, is_signed);
+    return is_signed ? b.CreateSIToFP(v, doubles) : b.CreateUIToFP(v, doubles);
+  };
+  Value* quotient = b.CreateFDiv(as_double(x), as_double(y));
+  if (is_signed) {
+    quotient = b.CreateFPToSI(quotient, ints);
+  } else {
+    // AVX2 converts signed numbers alone.
+    Value* half = llvm::ConstantFP::get(doubles, 2147483648.0);
+    quotient = b.CreateFSub(b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, quotient), half);
+    quotient = b.CreateXor(b.CreateFPToSI(quotient, ints),
+                           llvm::ConstantInt::get(ints, uint64_t{1} << 31));
+  }
+  quotient = b.CreateTrunc(quotient, narrow);
+  if (llvm::isa<arith::DivSIOp, arith::DivUIOp>(op)) return quotient;
+  return b.CreateSub(x, b.CreateMul(quotient, y));
+}
+
 }  // namespace
 
 void LaneEmitter::EmitArithmetic(mlir::Operation& op, Value* mask) {
@@ -32,6 +61,9 @@ void LaneEmitter::EmitArithmetic(mlir::Operation& op, Value* mask) {
   if (Divides(op) && !llvm::isa<llvm::Constant>(operands[1])) {
     // What the kernel makes sure of holds for lanes in the mask.
     operands[1] = Select(mask, operands[1], llvm::ConstantInt::get(operands[1]->getType(), 1));
+    if (operands[0]->getType()->getScalarSizeInBits() <= 32) {
+      return f_.Map(op.getResult(0), DivideVectors(b_, op, operands[0], operands[1]));
+    }
   }
   const auto results = EmitScalarOp(*f_.state().target, b_, op, operands);
   f_.Map(op.getResult(0), results[0]);

@@ -156,9 +156,20 @@ class Target {
   // --- Lanes: iterations that one thread runs in lockstep, in vectors (lane_emitter.h)
   struct Lanes {
     int64_t count = 0;       // elements of 4 bytes in a vector; 0: one iteration at a time
-    bool has_masks = false;  // registers for masks, and loads from many addresses under a mask
+    bool has_masks = false;  // registers for masks
   };
   virtual Lanes lanes() const { return {}; }
+  // Loads of vectors' elements at `offsets`, i64 in bytes, behind `pointer`, where `mask` is set,
+  // and zeros elsewhere. Null: loads one by one are faster, or the target has nothing else.
+  virtual llvm::Value* EmitGather(llvm::IRBuilderBase& b, llvm::Type* element, llvm::Value* pointer,
+                                  llvm::Value* offsets, llvm::Value* mask) const {
+    return nullptr;
+  }
+  // The same for stores, in the order of lanes.
+  virtual llvm::Value* EmitScatter(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* pointer,
+                                   llvm::Value* offsets, llvm::Value* mask) const {
+    return nullptr;
+  }
   // The function for vectors of `lanes` f32 or f64 that does what C's function `name` does for one
   // number. `name` is that for doubles. Empty: there is none.
   virtual std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const {

@@ -177,6 +177,13 @@ void LaneShapes::EvaluateLoop(mlir::Operation* op) {
   }
 }
 
+bool HasWholeVectors(ir::RangeTaskOp task) {
+  constexpr int kLargeBody = 150;
+  int operations = 0;
+  task.getBody().walk([&](mlir::Operation*) { ++operations; });
+  return operations <= kLargeBody;
+}
+
 int DigitsOf(ir::DenseAttr dense, int axis) {
   int count = 0;
   for (int d = 0; d < dense.getNumDigits(); ++d) count += dense.getDigitAxis(d) == axis ? 1 : 0;

@@ -64,6 +64,10 @@ class LaneShapes {
   mlir::Operation* root_;  // whose iterations are the lanes
 };
 
+// Whether a task in lanes has code for vectors with all lanes, beside that for the last ones of
+// rows. Large bodies have none, because it would take the compiler twice as long.
+bool HasWholeVectors(ir::RangeTaskOp task);
+
 // How many digits of a dense field follow from the index of an axis.
 int DigitsOf(ir::DenseAttr dense, int axis);
 

@@ -5,6 +5,7 @@
 
 #include "common/base/status_macros.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "server/compiler/codegen/atomics.h"
@@ -23,6 +24,33 @@ namespace {
 namespace math = mlir::math;
 using codegen::LaunchField;
 using llvm::Value;
+
+// Loads and stores of elements at 64-bit offsets, of a vector of 512 bits. Intrinsics of x86,
+// because LLVM makes branches of its own (machine.cc has it avoid gathers).
+struct GatherForm {
+  llvm::Intrinsic::ID gather, scatter;
+};
+constexpr unsigned kOffsetsInVector = 8;
+
+std::optional<GatherForm> GatherFormOf(llvm::Type* element, Value* offsets,
+                                       const codegen::Target::Lanes& lanes) {
+  namespace I = llvm::Intrinsic;
+  auto* vector = llvm::cast<llvm::FixedVectorType>(offsets->getType());
+  if (!lanes.has_masks || vector->getNumElements() != kOffsetsInVector) return {};
+  if (element->isFloatTy()) {
+    return GatherForm{I::x86_avx512_mask_gather_qps_512, I::x86_avx512_mask_scatter_qps_512};
+  }
+  if (element->isDoubleTy()) {
+    return GatherForm{I::x86_avx512_mask_gather_qpd_512, I::x86_avx512_mask_scatter_qpd_512};
+  }
+  if (element->isIntegerTy(32)) {
+    return GatherForm{I::x86_avx512_mask_gather_qpi_512, I::x86_avx512_mask_scatter_qpi_512};
+  }
+  if (element->isIntegerTy(64)) {
+    return GatherForm{I::x86_avx512_mask_gather_qpq_512, I::x86_avx512_mask_scatter_qpq_512};
+  }
+  return {};
+}
 
 int64_t OffsetOf(LaunchField field) {
   switch (field) {
@@ -122,6 +150,24 @@ Value* CpuTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type, in
 
 // x86 has atomic instructions for integers alone, and none of them multiplies. A bool is a byte of
 // which any value but 0 is true, so its bits cannot be combined as they are.
+Value* CpuTarget::EmitGather(llvm::IRBuilderBase& b, llvm::Type* element, Value* pointer,
+                             Value* offsets, Value* mask) const {
+  const std::optional<GatherForm> form = GatherFormOf(element, offsets, lanes());
+  if (!form) return nullptr;
+  Value* zeros =
+      llvm::Constant::getNullValue(llvm::FixedVectorType::get(element, kOffsetsInVector));
+  b.clearFastMathFlags();
+  return b.CreateIntrinsic(form->gather, {}, {zeros, pointer, offsets, mask, b.getInt32(1)});
+}
+
+Value* CpuTarget::EmitScatter(llvm::IRBuilderBase& b, Value* value, Value* pointer, Value* offsets,
+                              Value* mask) const {
+  const std::optional<GatherForm> form =
+      GatherFormOf(value->getType()->getScalarType(), offsets, lanes());
+  if (!form) return nullptr;
+  return b.CreateIntrinsic(form->scatter, {}, {pointer, mask, offsets, value, b.getInt32(1)});
+}
+
 Value* CpuTarget::EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, Value* pointer,
                              Value* value) const {
   const llvm::AtomicRMWInst::BinOp instruction = FormOf(kind).instruction;

@@ -42,6 +42,10 @@ class CpuTarget final : public codegen::Target {
   bool IsInline(mlir::Operation& op) const override;
 
   Lanes lanes() const override { return machine_->lanes(); }
+  llvm::Value* EmitGather(llvm::IRBuilderBase& b, llvm::Type* element, llvm::Value* pointer,
+                          llvm::Value* offsets, llvm::Value* mask) const override;
+  llvm::Value* EmitScatter(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* pointer,
+                           llvm::Value* offsets, llvm::Value* mask) const override;
   std::string VectorFunction(const std::string& name, bool is_f64, int64_t lanes) const override {
     return machine_->VectorFunction(name, is_f64, lanes);
   }

@@ -83,22 +83,14 @@ bool CallsVectorMath(const llvm::Function& f, const llvm::TargetLibraryInfoImpl&
   });
 }
 
-// Whether the code has gathers or scatters before LLVM vectorises: those of lanes.
-bool HasGathers(const llvm::Module& module) {
-  return llvm::any_of(module, [](const llvm::Function& f) {
-    return f.getIntrinsicID() == llvm::Intrinsic::masked_gather ||
-           f.getIntrinsicID() == llvm::Intrinsic::masked_scatter;
-  });
-}
-
-void SetAttributes(llvm::Function& f, const std::string& cpu, bool has_gathers,
+void SetAttributes(llvm::Function& f, const std::string& cpu,
                    const llvm::TargetLibraryInfoImpl& library) {
   // Functions of the library have the baseline's features, which would forbid inlining them.
   f.removeFnAttr("target-features");
   // LLVM's model takes gathers for far cheaper than processors of AMD run them, and those of Intel
   // with its updates against leaks. Updates of vectors in branches took three times as long as in
-  // scalar code. Lanes have a model of their own, and LLVM would scalarise their gathers, too.
-  if (!has_gathers) f.addFnAttr("target-features", "+prefer-no-gather,+prefer-no-scatter");
+  // scalar code.
+  f.addFnAttr("target-features", "+prefer-no-gather,+prefer-no-scatter");
   f.removeFnAttr("tune-cpu");
   f.addFnAttr("target-cpu", cpu);
   // Kernels do not look at floating-point exceptions, so operations may be reordered around them.
@@ -182,11 +174,9 @@ absl::Status Machine::LinkDeviceLibrary(llvm::Module& module,
   });
   // Most kernels need nothing of the library.
   if (half || calls) RETURN_IF_ERROR(LinkBitcode(module, half));
-  // One answer for all: functions of different features are not inlined.
-  const bool has_gathers = HasGathers(module);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
-    SetAttributes(f, state_->cpu, has_gathers, *state_->library);
+    SetAttributes(f, state_->cpu, *state_->library);
     if (llvm::is_contained(exported, f.getName())) continue;
     // What no launch calls by name can be inlined and dropped.
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
