@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/artifact/cuda_toolkit.h"
+#include "common/artifact/target.h"
+#include "common/artifact/target_proto.h"
 #include "common/base/digest.h"
 #include "common/base/status_macros.h"
 #include "common/unit/argument_layout.h"
@@ -245,20 +247,22 @@ absl::StatusOr<Compilation> Compiler::Compile(const proto::CompileUnit& unit,
   watch.Stage("lower", *module);
   if (!out.diagnostics.empty()) return out;
 
+  auto kernel = *module->getOps<ir::KernelOp>().begin();
+  mlir::Builder builder(&state_->context);
   if (const int lanes = unit.options().lanes(); lanes != proto::LANES_WHERE_THEY_PAY) {
-    mlir::Builder builder(&state_->context);
-    (*module->getOps<ir::KernelOp>().begin())
-        ->setAttr(kLanesAttribute, builder.getI32IntegerAttr(lanes));
+    kernel->setAttr(kLanesAttribute, builder.getI32IntegerAttr(lanes));
+  }
+  if (!unit.target().has_cuda()) {
+    const auto level = static_cast<int>(TargetOf(unit.target()).level());
+    kernel->setAttr(kCpuLevelAttribute, builder.getI32IntegerAttr(level));
   }
   RETURN_IF_ERROR(state_->RunPasses(*module, !unit.target().has_cuda(), &watch, &out.diagnostics));
   if (!out.diagnostics.empty()) return out;
 
-  auto kernel = *module->getOps<ir::KernelOp>().begin();
   const bool relocatable = unit.options().relocatable();
   if (unit.target().has_cuda()) {
     if (relocatable) return absl::UnimplementedError("modules hold no code for CUDA");
     const auto slots = static_cast<int64_t>(checked.arguments.slots.size());
-    mlir::Builder builder(&state_->context);
     kernel->setAttr(kSlotsAttribute, builder.getI64IntegerAttr(slots));
     if (unit.options().deterministic()) {
       kernel->setAttr(kDeterministicAttribute, builder.getUnitAttr());

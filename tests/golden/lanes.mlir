@@ -559,3 +559,356 @@ kiln.kernel @window storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A recurrence through memory: scalar code waits for each quotient, which the next iteration needs.
+// In a sum of integers along a row it waits for little, and its rows are consecutive.
+kiln.kernel @recurrences storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "quotients" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %one = arith.constant 1 : i32
+    %n = arith.constant 250 : i32
+    %x = arith.constant 1.0 : f32
+    kiln.for %j = %one to %n : i32 {
+      %k = arith.subi %j, %one : i32
+      %from = kiln.global 0 component 0 [%i, %k] : <f32>
+      %before = kiln.load %from : <f32>
+      %sum = arith.addf %before, %x : f32
+      %quotient = arith.divf %x, %sum : f32
+      %to = kiln.global 0 component 0 [%i, %j] : <f32>
+      kiln.store %quotient, %to : <f32>
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.task.range_for "sums" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 250 : i32
+    %all = kiln.for %j = %zero to %n : i32 carry (%s = %zero : i32) {
+      %cell = kiln.global 1 component 0 [%i, %j] : <i32>
+      %v = kiln.load %cell : <i32>
+      %next = arith.addi %s, %v : i32
+      kiln.store %next, %cell : <i32>
+      kiln.continue %next : i32
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @recurrences storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "quotients" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %c250_i32 = arith.constant 250 : i32
+// CHECK-NEXT:       %cst = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:       kiln.for %arg1 = %c1_i32 to %c250_i32 : i32 {
+// CHECK-NEXT:         %0 = arith.subi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         %1 = kiln.global 0 component 0[%arg0, %0] : <f32>
+// CHECK-NEXT:         %2 = kiln.load %1 : <f32>
+// CHECK-NEXT:         %3 = arith.addf %2, %cst : f32
+// CHECK-NEXT:         %4 = arith.divf %cst, %3 : f32
+// CHECK-NEXT:         %5 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         kiln.store %4, %5 : <f32>
+// CHECK-NEXT:         kiln.continue
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "sums" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c250_i32 = arith.constant 250 : i32
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c250_i32 : i32 carry (%arg2 = %c0_i32 : i32) {
+// CHECK-NEXT:         %1 = kiln.global 1 component 0[%arg0, %arg1] : <i32>
+// CHECK-NEXT:         %2 = kiln.load %1 : <i32>
+// CHECK-NEXT:         %3 = arith.addi %arg2, %2 : i32
+// CHECK-NEXT:         kiln.store %3, %1 : <i32>
+// CHECK-NEXT:         kiln.continue %3 : i32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// Divisions, which processors have for scalars alone: lanes divide doubles. A search for a divisor
+// stays scalar, since most iterations end at once and the others keep their lanes waiting.
+kiln.kernel @divisions storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "quotients" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %n = kiln.argument 0 : i32
+    %q = arith.divsi %i, %n : i32
+    %cell = kiln.global 0 component 0 [%i] : <i32>
+    kiln.store %q, %cell : <i32>
+    kiln.continue
+  }
+  kiln.task.range_for "divisors" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %two = arith.constant 2 : i32
+    %found = kiln.loop carry (%d = %two : i32) {
+      %rest = arith.remsi %i, %d : i32
+      %divides = arith.cmpi eq, %rest, %zero : i32
+      kiln.if %divides {
+        kiln.break %d : i32
+      } else {
+        kiln.yield
+      }
+      %next = arith.addi %d, %one : i32
+      kiln.continue %next : i32
+    }
+    %cell = kiln.global 0 component 0 [%i] : <i32>
+    kiln.store %found, %cell : <i32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @divisions storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "quotients" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %0 = kiln.argument 0 : i32
+// CHECK-NEXT:       %1 = arith.divsi %arg0, %0 : i32
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%arg0] : <i32>
+// CHECK-NEXT:       kiln.store %1, %2 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "divisors" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %c2_i32 = arith.constant 2 : i32
+// CHECK-NEXT:       %0 = kiln.loop carry (%arg1 = %c2_i32 : i32) {
+// CHECK-NEXT:         %2 = arith.remsi %arg0, %arg1 : i32
+// CHECK-NEXT:         %3 = arith.cmpi eq, %2, %c0_i32 : i32
+// CHECK-NEXT:         kiln.if %3 {
+// CHECK-NEXT:           kiln.break %arg1 : i32
+// CHECK-NEXT:         }
+// CHECK-NEXT:         %4 = arith.addi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         kiln.continue %4 : i32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <i32>
+// CHECK-NEXT:       kiln.store %0, %1 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// A step of the shortest paths: all of a row read one of its cells. LLVM would have to know that
+// none of them writes it.
+kiln.kernel @paths storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "k" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n, %c0, %n : i64, i64, i64, i64
+  } body (%i : i32, %j : i32) {
+    %k = kiln.argument 0 : i32
+    %a = kiln.global 0 component 0 [%i, %k] : <f32>
+    %b = kiln.global 0 component 0 [%k, %j] : <f32>
+    %c = kiln.global 0 component 0 [%i, %j] : <f32>
+    %x = kiln.load %a : <f32>
+    %y = kiln.load %b : <f32>
+    %z = kiln.load %c : <f32>
+    %sum = arith.addf %x, %y : f32
+    %shorter = arith.cmpf olt, %sum, %z : f32
+    kiln.if %shorter {
+      kiln.store %sum, %c : <f32>
+      kiln.yield
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @paths storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 1000, 1, 250, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "k" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64, %c0_i64, %c250_i64 : i64, i64, i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
+// CHECK-NEXT:       %0 = kiln.argument 0 : i32
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0, %0] : <f32>
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%0, %arg1] : <f32>
+// CHECK-NEXT:       %3 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:       %4 = kiln.load %1 : <f32>
+// CHECK-NEXT:       %5 = kiln.load %2 : <f32>
+// CHECK-NEXT:       %6 = kiln.load %3 : <f32>
+// CHECK-NEXT:       %7 = arith.addf %4, %5 : f32
+// CHECK-NEXT:       %8 = arith.cmpf olt, %7, %6 : f32
+// CHECK-NEXT:       kiln.if %8 {
+// CHECK-NEXT:         kiln.store %7, %3 : <f32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// Loads at addresses of their own under a mask: AVX-512 has an instruction for them, and lanes pay.
+kiln.kernel @gathers storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 4 : i32} {
+  kiln.task.range_for "k" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0.0 : f32
+    %end_cell = kiln.global 1 component 0 [%i] : <i32>
+    %end = kiln.load %end_cell : <i32>
+    %middle = arith.muli %i, %i : i32
+    %sum = kiln.for %k = %zero to %end : i32 carry (%s = %none : f32) {
+      %up = arith.addi %middle, %k : i32
+      %down = arith.subi %middle, %k : i32
+      %a = kiln.global 0 component 0 [%up] : <f32>
+      %b = kiln.global 0 component 0 [%down] : <f32>
+      %x = kiln.load %a : <f32>
+      %y = kiln.load %b : <f32>
+      %xy = arith.mulf %x, %y : f32
+      %more = arith.addf %xy, %x : f32
+      %next = arith.addf %s, %more : f32
+      kiln.continue %next : f32
+    }
+    %cell = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %cell : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @gathers storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 4 : i32} {
+// CHECK-NEXT:     kiln.task.range_for "k" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.global 1 component 0[%arg0] : <i32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i32>
+// CHECK-NEXT:       %2 = arith.muli %arg0, %arg0 : i32
+// CHECK-NEXT:       %3 = kiln.for %arg1 = %c0_i32 to %1 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %5 = arith.addi %2, %arg1 : i32
+// CHECK-NEXT:         %6 = arith.subi %2, %arg1 : i32
+// CHECK-NEXT:         %7 = kiln.global 0 component 0[%5] : <f32>
+// CHECK-NEXT:         %8 = kiln.global 0 component 0[%6] : <f32>
+// CHECK-NEXT:         %9 = kiln.load %7 : <f32>
+// CHECK-NEXT:         %10 = kiln.load %8 : <f32>
+// CHECK-NEXT:         %11 = arith.mulf %9, %10 : f32
+// CHECK-NEXT:         %12 = arith.addf %11, %9 : f32
+// CHECK-NEXT:         %13 = arith.addf %arg2, %12 : f32
+// CHECK-NEXT:         kiln.continue %13 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %4 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %3, %4 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// With AVX2 they do not.
+kiln.kernel @gathers storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 3 : i32} {
+  kiln.task.range_for "k" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 250 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0.0 : f32
+    %end_cell = kiln.global 1 component 0 [%i] : <i32>
+    %end = kiln.load %end_cell : <i32>
+    %middle = arith.muli %i, %i : i32
+    %sum = kiln.for %k = %zero to %end : i32 carry (%s = %none : f32) {
+      %up = arith.addi %middle, %k : i32
+      %down = arith.subi %middle, %k : i32
+      %a = kiln.global 0 component 0 [%up] : <f32>
+      %b = kiln.global 0 component 0 [%down] : <f32>
+      %x = kiln.load %a : <f32>
+      %y = kiln.load %b : <f32>
+      %xy = arith.mulf %x, %y : f32
+      %more = arith.addf %xy, %x : f32
+      %next = arith.addf %s, %more : f32
+      kiln.continue %next : f32
+    }
+    %cell = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %cell : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @gathers storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 3 : i32} {
+// CHECK-NEXT:     kiln.task.range_for "k" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c250_i64 = arith.constant 250 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c250_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.global 1 component 0[%arg0] : <i32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <i32>
+// CHECK-NEXT:       %2 = arith.muli %arg0, %arg0 : i32
+// CHECK-NEXT:       %3 = kiln.for %arg1 = %c0_i32 to %1 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %5 = arith.addi %2, %arg1 : i32
+// CHECK-NEXT:         %6 = arith.subi %2, %arg1 : i32
+// CHECK-NEXT:         %7 = kiln.global 0 component 0[%5] : <f32>
+// CHECK-NEXT:         %8 = kiln.global 0 component 0[%6] : <f32>
+// CHECK-NEXT:         %9 = kiln.load %7 : <f32>
+// CHECK-NEXT:         %10 = kiln.load %8 : <f32>
+// CHECK-NEXT:         %11 = arith.mulf %9, %10 : f32
+// CHECK-NEXT:         %12 = arith.addf %11, %9 : f32
+// CHECK-NEXT:         %13 = arith.addf %arg2, %12 : f32
+// CHECK-NEXT:         kiln.continue %13 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %4 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %3, %4 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -28,6 +28,7 @@
 #include "server/compiler/dialect/atomic_kinds.h"
 #include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
+#include "server/compiler/dialect/effects.h"
 #include "server/compiler/dialect/lane_shapes.h"
 #include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/dialect/math_calls.h"
@@ -45,27 +46,58 @@ using mlir::Value;
 
 bool IsScalar(mlir::Type type) { return type.isF32() || type.isF64() || type.isInteger(); }
 
-// Whether LLVM vectorises a loop that makes `next` of a value that it carries.
-bool IsReduction(Value carried, Value next) {
-  mlir::Operation* op = next.getDefiningOp();
-  if (op == nullptr) return next == carried;
-  for (mlir::Operation* user : carried.getUsers()) {
-    if (!op->isAncestor(user)) return false;
-  }
+// Whether an op adds something to a value, or combines them so, in any order.
+bool Accumulates(mlir::Operation* op) {
   if (llvm::isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::MinNumFOp, arith::MaxNumFOp>(
           op)) {
     const auto flags = llvm::cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
     return flags && bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::reassoc);
   }
-  return llvm::isa<ir::IfOp, arith::SelectOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-                   arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MinSIOp, arith::MaxSIOp,
-                   arith::MinUIOp, arith::MaxUIOp>(op);
+  return llvm::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
+                   arith::XOrIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(
+      op);
 }
+
+// Whether LLVM vectorises a loop that makes `next` of a value that it carries.
+bool IsReduction(Value carried, Value next) {
+  if (next == carried) return true;
+  mlir::Operation* op = next.getDefiningOp();
+  // Sums that the loop itself uses are needed one after the other.
+  if (op == nullptr || !next.hasOneUse()) return false;
+  for (mlir::Operation* user : carried.getUsers()) {
+    if (!op->isAncestor(user)) return false;
+  }
+  if (Accumulates(op) || llvm::isa<arith::SelectOp>(op)) return true;
+  auto branch = llvm::dyn_cast<ir::IfOp>(op);
+  if (!branch) return false;
+  const unsigned result = llvm::cast<mlir::OpResult>(next).getResultNumber();
+  const auto accumulates = [&](mlir::Block& side) {
+    auto yield = llvm::dyn_cast<ir::YieldOp>(side.getTerminator());
+    if (!yield) return false;
+    const Value value = yield.getValues()[result];
+    mlir::Operation* from = value.getDefiningOp();
+    return value == carried || (from != nullptr && Accumulates(from) &&
+                                llvm::is_contained(from->getOperands(), carried));
+  };
+  return accumulates(branch.getThenBlock()) && accumulates(branch.getElseBlock());
+}
+
+// What costs differ by the level of x86-64. Measured on a Zen 5.
+struct Costs {
+  double gather, scatter;  // of each lane, under a mask
+  double bytes;            // a mask for elements of one or two bytes
+  double product;          // of vectors of 64-bit integers
+  double conversion;       // between f64 and 64-bit integers
+};
 
 class Task {
  public:
-  explicit Task(ir::RangeTaskOp task)
-      : task_(task), kernel_(task->getParentOfType<ir::KernelOp>()), shapes_(task) {}
+  Task(ir::RangeTaskOp task, const Costs& costs)
+      : task_(task),
+        kernel_(task->getParentOfType<ir::KernelOp>()),
+        shapes_(task),
+        costs_(costs),
+        is_masked_(!HasWholeVectors(task)) {}
 
   bool IsPossible();
   // Whether lanes are clearly faster.
@@ -87,18 +119,30 @@ class Task {
   bool HasCell(Op op);
   bool LlvmVectorises(mlir::Operation* loop);
   bool NeedsLanes();
+  bool Has(llvm::function_ref<bool(mlir::Operation*)> is_wanted);
+  bool Divides();
+  bool Gathers();
+  bool Scatters();
+  bool BranchesAroundStores();
+  bool ReadsSharedCell();
   Cost CostOf(mlir::Region& region);
   Cost CostOf(mlir::Operation& op);
   Cost MemoryCost(Value address, mlir::Type type, bool store);
+  double LocalAccess(bool store) const;
+  double AccessOf(const std::optional<int64_t>& stride, bool store) const;
   double LinesPerSetIn(mlir::Operation* loop);
   Cost ArithmeticCost(mlir::Operation& op);
   Cost LoopCost(mlir::Operation& op);
+  double DivergenceOf(mlir::Operation& loop);
   bool Varies(Value value) const { return shapes_.Varies(value); }
 
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   LaneShapes shapes_;
-  double lines_per_set_ = 0;  // in the loop that CostOf is at
+  const Costs& costs_;
+  // Of the code that CostOf is at.
+  double lines_per_set_ = 0;  // in its loop
+  bool is_masked_;            // whether it may run in some lanes only
 };
 
 template <typename Op>
@@ -150,30 +194,43 @@ bool Task::IsPossible() {
 // The lanes that the model assumes, of 4 bytes each. It is meant to be right within a third.
 constexpr double kLanes = 8;
 // So much faster lanes must be by the model.
-constexpr double kLeastGain = 1.5;
+constexpr double kLeastGain = 1.4;
 
-constexpr double kLoad = 1.5, kStore = 2, kLibrary = 20, kDivision = 5, kLongDivision = 12;
+constexpr double kLoad = 1, kStore = 1, kLibrary = 20, kDivision = 5;
+// Of integers, by a divisor that is not constant.
+constexpr double kLongDivision = 12, kVectorDivision = 16;
 constexpr double kAtomic = 15, kRandom = 8;
-// Of each lane: one load and its place in the vector; a store; an element that leaves the vector
-// and comes back.
-constexpr double kGather = 2.5, kScatter = 4, kScalarised = 3;
-// Of local arrays, whose elements are often still on their way to the cache.
-constexpr double kLocalGather = 3.5;
+// Of each lane, where all lanes are known to run: one load and its place in the vector, or a store.
+// The address of a gathered one is an element of another vector.
+constexpr double kStrided = 1.5, kGathered = 2, kStridedStore = 2, kScattered = 2.5;
+constexpr double kLocalAccess = 3.5;
+// An element that leaves the vector and comes back.
+constexpr double kScalarised = 3;
+// AVX2 has no masks of bytes: a branch and two forms. It multiplies halves, and converts 64-bit
+// integers one by one.
+constexpr Costs kCostsOfV3 = {2, 4, 6, 10, 24};
+constexpr Costs kCostsOfV4 = {1.3, 3.5, 1, 4, 4};
 // Rows of a power of two put the cells of all lanes into few sets of the first-level cache, which
 // repeat at this distance. Each line of the fullest set that it does not keep makes a load slower;
 // each such line of a store's own rows makes the store slower. Measured on a Zen 5, with one to
 // three arrays of rows of 1, 2 and 4 KiB.
 constexpr int64_t kSetsRepeat = 4096, kLine = 64;
 constexpr double kLinesLoaded = 3, kCrowdedLoad = 0.4, kMostCrowded = 6;
-constexpr double kLinesStored = 2, kCrowdedStore = 3;
-constexpr double kFloatLatency = 4;
+constexpr double kLinesStored = 1, kCrowdedStore = 3;
+// Processors run a few operations a cycle, but wait for each of a chain.
+constexpr double kWaiting = 2;
+constexpr double kFloatLatency = 4 * kWaiting, kProductLatency = 3 * kWaiting;
+constexpr double kLoadLatency = 5 * kWaiting;
 // Each run of a loop that iterations leave at different times ends with a branch that the processor
 // guesses wrong.
 constexpr double kMispredicted = 15;
 constexpr double kUnknownTrips = 16;
 // Lanes wait for the one that stays in a loop for longest. What ends a `while` loop varies more
-// than bounds do; in many lanes there may be no iteration at all.
-constexpr double kDivergence = 1.3, kWhileDivergence = 1.6;
+// than bounds do; in many lanes there may be no iteration at all. That holds still more where it is
+// read from memory.
+constexpr double kDivergence = 1.3, kWhileDivergence = 1.6, kDataDivergence = 2.6;
+// Most numbers have a small divisor, and few have none.
+constexpr double kDivisorDivergence = 20;
 // What LLVM gains where it vectorises an inner loop, which has as many iterations as a vector has
 // elements.
 constexpr double kInnerGain = 6;
@@ -223,6 +280,44 @@ std::optional<double> MostTrips(mlir::Operation& op) {
   return least;
 }
 
+// How many iterations of a loop after a store to `stored` a load from `loaded` reads the cell; 0 if
+// it never does, or if that is not known.
+int64_t DistanceOf(ir::GlobalOp loaded, ir::GlobalOp stored, const LaneShapes& shapes) {
+  if (loaded.getStorage() != stored.getStorage() ||
+      loaded.getComponent() != stored.getComponent()) {
+    return 0;
+  }
+  int64_t distance = 0;
+  for (auto [a, b] : llvm::zip(loaded.getIndices(), stored.getIndices())) {
+    const Offset from = OffsetOf(a), to = OffsetOf(b);
+    if (from.from != to.from) return 0;
+    if (from.by == to.by) continue;
+    const std::optional<int64_t> stride = shapes.StrideOf(from.from);
+    const int64_t by = to.by - from.by;
+    if (distance != 0 || !stride || *stride == 0 || by % *stride != 0) return 0;
+    distance = by / *stride;
+  }
+  return distance;
+}
+
+// The loads of a loop that read what the iteration before has stored, and those stores.
+struct Recurrences {
+  explicit Recurrences(mlir::Region& body, const LaneShapes& shapes) {
+    body.walk([&](ir::LoadOp load) {
+      auto from = load.getAddress().getDefiningOp<ir::GlobalOp>();
+      if (!from) return;
+      body.walk([&](ir::StoreOp store) {
+        auto to = store.getAddress().getDefiningOp<ir::GlobalOp>();
+        if (!to || DistanceOf(from, to, shapes) != 1) return;
+        loads.push_back(load);
+        stores.push_back(store);
+      });
+    });
+  }
+  llvm::SmallVector<ir::LoadOp, 2> loads;
+  llvm::SmallVector<ir::StoreOp, 2> stores;
+};
+
 // Whether LLVM vectorises an innermost loop: along consecutive or invariant memory, without
 // branches that touch memory or leave the loop.
 bool Task::LlvmVectorises(mlir::Operation* op) {
@@ -247,6 +342,7 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
   for (auto [carried, next] : llvm::zip(loop.getCarried(), end.getValues())) {
     if (!IsReduction(carried, next)) return false;
   }
+  if (!Recurrences(loop.getBody(), shapes).loads.empty()) return false;
   return !loop.getBody()
               .walk([&](mlir::Operation* inner) {
                 return prevents(inner) ? mlir::WalkResult::interrupt()
@@ -255,13 +351,22 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
               .wasInterrupted();
 }
 
+// Of integers by a divisor that is not constant.
+bool IsDivision(mlir::Operation& op) {
+  return llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) &&
+         op.getOperand(1).getDefiningOp<arith::ConstantOp>() == nullptr;
+}
+
 // Cycles from an op's operands to its result.
 double LatencyOf(mlir::Operation& op) {
   if (llvm::isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op)) return 3 * kFloatLatency;
+  if (IsDivision(op)) return kLongDivision;
   if (IsLibraryCall(op)) return kLibrary;
+  if (llvm::isa<arith::MulIOp>(op)) return kProductLatency;
+  if (llvm::isa<ir::LoadOp>(op)) return kLoadLatency;
   return llvm::isa<mlir::FloatType>(op.getResult(0).getType()) && !llvm::isa<arith::SelectOp>(op)
              ? kFloatLatency
-             : 1;
+             : kWaiting;
 }
 
 // How many lines of lanes share a set of the first-level cache, if their rows are so far apart.
@@ -287,15 +392,15 @@ double Task::LinesPerSetIn(mlir::Operation* loop) {
   return lines;
 }
 
-// Cycles from what an iteration of a loop takes over to what it hands to the next one. Scalar code
-// waits for them. 0 if the loop contains others, or only adds up.
-double ChainLatency(mlir::Operation& loop) {
-  auto counted = llvm::dyn_cast<ir::ForOp>(loop);
-  if (!counted) return 0;
-  auto end = llvm::dyn_cast<ir::ContinueOp>(counted.getBody().front().getTerminator());
+// Cycles from what an iteration of a loop takes over, in values or in memory, to what it hands to
+// the next one. Scalar code waits for them. 0 if the loop contains others, or only adds up.
+double ChainLatency(ir::ForOp loop) {
+  auto end = llvm::dyn_cast<ir::ContinueOp>(loop.getBody().front().getTerminator());
   if (!end) return 0;
+  const LaneShapes shapes(loop);
+  const Recurrences recurrences(loop.getBody(), shapes);
   llvm::DenseMap<Value, double> known;  // of values that follow from what is carried
-  for (Value carried : counted.getCarried()) known[carried] = 0;
+  for (Value carried : loop.getCarried()) known[carried] = 0;
   const auto latest = [&](mlir::ValueRange values) {
     std::optional<double> last;
     for (Value value : values) {
@@ -305,7 +410,7 @@ double ChainLatency(mlir::Operation& loop) {
     return last;
   };
   bool has_loops = false;
-  counted.getBody().walk([&](mlir::Operation* op) {
+  loop.getBody().walk([&](mlir::Operation* op) {
     has_loops |= llvm::isa<ir::ForOp, ir::LoopOp>(op);
     const std::optional<double> start = latest(op->getOperands());
     if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) {
@@ -313,16 +418,33 @@ double ChainLatency(mlir::Operation& loop) {
         const std::optional<double> side = latest(value);
         if (side) known[result] = std::max(known.lookup(result), *side);
       }
+    } else if (llvm::is_contained(recurrences.loads, llvm::dyn_cast<ir::LoadOp>(op))) {
+      known[op->getResult(0)] = kLoadLatency;
     } else if (start && op->getNumResults() == 1 && op->getNumRegions() == 0) {
       known[op->getResult(0)] = *start + LatencyOf(*op);
     }
   });
   if (has_loops) return 0;
   double longest = 0;
-  for (auto [carried, next] : llvm::zip(counted.getCarried(), end.getValues())) {
+  for (auto [carried, next] : llvm::zip(loop.getCarried(), end.getValues())) {
     if (!IsReduction(carried, next)) longest = std::max(longest, known.lookup(next));
   }
+  for (ir::StoreOp store : recurrences.stores) {
+    longest = std::max(longest, known.lookup(store.getValue()));
+  }
   return longest;
+}
+
+// Of each lane's load or store, where these are apart.
+double Task::AccessOf(const std::optional<int64_t>& stride, bool store) const {
+  if (is_masked_) return store ? costs_.scatter : costs_.gather;
+  if (store) return stride ? kStridedStore : kScattered;
+  return stride ? kStrided : kGathered;
+}
+
+// Of an element of a local array, which is often still on its way to the cache.
+double Task::LocalAccess(bool store) const {
+  return std::max(AccessOf({}, store), is_masked_ && !store ? costs_.gather : kLocalAccess);
 }
 
 Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
@@ -334,14 +456,13 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
   if (local) {
     auto element = address.getDefiningOp<ir::ElementOp>();
     const bool varies = element && Varies(element.getIndex());
-    return {one, varies ? kLanes * (store ? kScatter : kLocalGather) : one};
+    return {one, varies ? kLanes * LocalAccess(store) : one};
   }
-  // Bytes and halves have masks only in AVX-512: a branch and two forms.
   if (stride && *stride == bytes) {
-    const double vectors = static_cast<double>(bytes) / 4;
-    return {one, bytes < 4 ? one + 6 : one * vectors};
+    const double vectors = std::max(1.0, static_cast<double>(bytes) / 4);
+    return {one, one * vectors + (bytes < 4 && is_masked_ ? costs_.bytes : 0)};
   }
-  double each = store ? kScatter : kGather;
+  double each = AccessOf(stride, store);
   if (stride && store && lines_per_set_ > 0) {
     each += kCrowdedStore * std::max(0.0, LinesPerSet(*stride) - kLinesStored);
   } else if (stride && !store) {
@@ -359,10 +480,12 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
   bool scalarised = false;
   if (llvm::isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op)) {
     cost = kDivision;
+  } else if (IsDivision(op)) {
+    cost = kLongDivision;
+    scalarised = wide > 1;
+    if (!scalarised && Varies(op.getResult(0))) return {cost, kVectorDivision};
   } else if (llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
-    const bool constant = op.getOperand(1).getDefiningOp<arith::ConstantOp>() != nullptr;
-    cost = constant ? 4 : kLongDivision;
-    scalarised = !constant;
+    cost = 4;
   } else if (IsLibraryCall(op)) {
     cost = kLibrary;
     // These have no functions of vectors.
@@ -371,7 +494,10 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
   } else if (llvm::isa<math::MathDialect>(op.getDialect())) {
     cost = 2;
   } else if (llvm::isa<arith::MulIOp>(op) && wide > 1) {
-    cost = 2;
+    if (Varies(op.getResult(0))) return {1, costs_.product};
+  } else if (llvm::isa<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(op) &&
+             (wide > 1 || op.getOperand(0).getType().getIntOrFloatBitWidth() > 32)) {
+    if (Varies(op.getResult(0))) return {1, costs_.conversion};
   }
   if (!Varies(op.getResult(0))) return {cost, cost};
   return {cost, scalarised ? kLanes * (cost + kScalarised) : cost * wide};
@@ -396,27 +522,70 @@ Task::Cost Task::CostOf(mlir::Operation& op) {
     return {};
   }
   if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
+    const bool diverges = shapes_.Diverges(&op);
+    const bool around = std::exchange(is_masked_, is_masked_ || diverges);
     Cost sides = CostOf(branch.getThenRegion());
     sides.Add(CostOf(branch.getElseRegion()));
-    const bool diverges = shapes_.Diverges(&op);
+    is_masked_ = around;
     // Scalar code runs one side, lanes often both.
     return {2 + sides.scalar / 2, diverges ? 3 + sides.vector : 2 + sides.vector / 2};
   }
   return llvm::isa<ir::ForOp, ir::LoopOp>(op) ? LoopCost(op) : ArithmeticCost(op);
 }
 
+// What a comparison is about, without additions and changes of width.
+Value Compared(Value value) {
+  for (int depth = 0; depth < kIndexDepth; ++depth) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (!llvm::isa_and_nonnull<arith::AddIOp, arith::ExtSIOp, arith::ExtUIOp>(op)) break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+// Whether a value is a remainder, which the front end may write as x - x / y * y.
+bool IsRemainder(Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (llvm::isa_and_nonnull<arith::RemSIOp, arith::RemUIOp>(op)) return true;
+  auto product = llvm::isa_and_nonnull<arith::SubIOp>(op)
+                     ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
+                     : arith::MulIOp();
+  return product && product.getLhs().getDefiningOp<arith::DivSIOp>();
+}
+
+// How much longer lanes run a loop that they leave in different iterations.
+double Task::DivergenceOf(mlir::Operation& loop) {
+  const bool is_while = llvm::isa<ir::LoopOp>(loop);
+  double most = is_while ? kWhileDivergence : kDivergence;
+  for (ir::BreakOp end : shapes_.EndsOf(&loop).breaks) {
+    for (auto branch = end->getParentOfType<ir::IfOp>(); branch && loop.isAncestor(branch);
+         branch = branch->getParentOfType<ir::IfOp>()) {
+      auto compared = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+      if (!compared) continue;
+      const Value value = Compared(compared.getLhs());
+      if (IsRemainder(value)) return kDivisorDivergence;
+      if (is_while && value.getDefiningOp<ir::LoadOp>()) most = kDataDivergence;
+    }
+  }
+  return most;
+}
+
 Task::Cost Task::LoopCost(mlir::Operation& op) {
-  const double around = std::exchange(lines_per_set_, LinesPerSetIn(&op));
+  const double lines_around = std::exchange(lines_per_set_, LinesPerSetIn(&op));
+  const bool masked_around = std::exchange(is_masked_, is_masked_ || shapes_.Diverges(&op));
   Cost loop = CostOf(op.getRegion(0));
-  lines_per_set_ = around;
+  lines_per_set_ = lines_around;
+  is_masked_ = masked_around;
   const double trips = MostTrips(op).value_or(kUnknownTrips);
   // A branch, the count and, of vectors, the mask.
-  loop.Add({2, shapes_.Diverges(&op) ? 4.0 : 2.0});
+  loop.Add({1, shapes_.Diverges(&op) ? 4.0 : 1.0});
   if (trips >= kLanes && LlvmVectorises(&op)) loop.scalar /= kInnerGain;
   if (!shapes_.Diverges(&op)) {
-    return {std::max(loop.scalar, ChainLatency(op)) * trips, loop.vector * trips};
+    auto counted = llvm::dyn_cast<ir::ForOp>(op);
+    const double chain = counted ? ChainLatency(counted) : 0;
+    return {std::max(loop.scalar, chain) * trips, std::max(loop.vector, chain) * trips};
   }
-  loop.vector *= llvm::isa<ir::LoopOp>(op) ? kWhileDivergence : kDivergence;
+  loop.vector *= DivergenceOf(op);
   return {loop.scalar * trips + kMispredicted, loop.vector * trips};
 }
 
@@ -426,18 +595,89 @@ Task::Cost Task::CostOf(mlir::Region& region) {
   return sum;
 }
 
-// Whether LLVM leaves the body scalar.
-bool Task::NeedsLanes() {
+bool Task::Has(llvm::function_ref<bool(mlir::Operation*)> is_wanted) {
   return task_.getBody()
       .walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
-        bool needs = llvm::isa<ir::LoopOp>(op);
-        // With those inside.
-        auto loop = llvm::dyn_cast<ir::ForOp>(op);
-        if (loop && !op->getParentOfType<ir::ForOp>()) needs = !IsUnrolled(loop);
-        if (llvm::isa<ir::AtomicOp>(op)) needs = op->getParentOp() != task_.getOperation();
-        return needs ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+        return is_wanted(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+// Whether LLVM leaves the body scalar.
+bool Task::NeedsLanes() {
+  const auto needs = [&](mlir::Operation* op) {
+    if (llvm::isa<ir::AtomicOp>(op)) return op->getParentOp() != task_.getOperation();
+    // With those inside.
+    auto loop = llvm::dyn_cast<ir::ForOp>(op);
+    if (loop) return !op->getParentOfType<ir::ForOp>() && !IsUnrolled(loop);
+    return llvm::isa<ir::LoopOp>(op);
+  };
+  if (Has(needs)) return true;
+  // Where data says which cells iterations access, little is gained.
+  if (Scatters()) return Divides() && !Gathers();
+  return Divides() || ReadsSharedCell() || (Gathers() && BranchesAroundStores());
+}
+
+// Whether iterations divide integers, which LLVM does one by one.
+bool Task::Divides() {
+  return Has([&](mlir::Operation* op) {
+    return IsDivision(*op) && Varies(op->getResult(0)) &&
+           op->getResult(0).getType().getIntOrFloatBitWidth() <= 32;
+  });
+}
+
+// Whether iterations load from cells that data says.
+bool Task::Gathers() {
+  return Has([&](mlir::Operation* op) {
+    auto load = llvm::dyn_cast<ir::LoadOp>(op);
+    return load && load.getAddress().getDefiningOp<ir::GlobalOp>() &&
+           !ByteStride(load.getAddress(), shapes_, kernel_);
+  });
+}
+
+bool Task::Scatters() {
+  return Has([&](mlir::Operation* op) {
+    auto store = llvm::dyn_cast<ir::StoreOp>(op);
+    return store && !ByteStride(store.getAddress(), shapes_, kernel_);
+  });
+}
+
+// Whether iterations store in branches: LLVM would make a branch for each lane. With calls of
+// functions it still gains, and it packs bytes better.
+bool Task::BranchesAroundStores() {
+  const auto branches = [&](mlir::Operation* op) {
+    return llvm::isa<ir::StoreOp>(op) && op->getParentOp() != task_.getOperation();
+  };
+  const auto hinders = [&](mlir::Operation* op) {
+    constexpr unsigned kLeastBits = 32;
+    const Effects effects = EffectsOf(op);
+    const auto is_narrow = [&](Value address) {
+      const mlir::Type type = llvm::cast<ir::AddrType>(address.getType()).getPointee();
+      return type.getIntOrFloatBitWidth() < kLeastBits;
+    };
+    return IsLibraryCall(*op) || llvm::any_of(effects.reads, is_narrow) ||
+           llvm::any_of(effects.writes, is_narrow);
+  };
+  return Has(branches) && !Has(hinders);
+}
+
+// Whether all iterations of a row read a cell of a field that they write to, as in
+// d[i, j] = min(d[i, j], d[i, k] + d[k, j]). LLVM would have to know that none of them writes it.
+bool Task::ReadsSharedCell() {
+  llvm::SmallVector<ir::GlobalOp> written;
+  task_.getBody().walk([&](ir::StoreOp store) {
+    if (auto to = store.getAddress().getDefiningOp<ir::GlobalOp>(); to && Varies(to)) {
+      written.push_back(to);
+    }
+  });
+  return Has([&](mlir::Operation* op) {
+    auto load = llvm::dyn_cast<ir::LoadOp>(op);
+    auto from = load ? load.getAddress().getDefiningOp<ir::GlobalOp>() : ir::GlobalOp();
+    return from && !Varies(from) && llvm::any_of(written, [&](ir::GlobalOp to) {
+             return to.getStorage() == from.getStorage() &&
+                    to.getComponent() == from.getComponent();
+           });
+  });
 }
 
 bool Task::Pays() {
@@ -454,9 +694,14 @@ class Lanes : public mlir::PassWrapper<Lanes, mlir::OperationPass<ir::KernelOp>>
     const auto wish = getOperation()->getAttrOfType<mlir::IntegerAttr>(kLanesAttribute);
     const LanesWish when = wish ? static_cast<LanesWish>(wish.getInt()) : LanesWish::kWhereTheyPay;
     if (when == LanesWish::kNever) return;
+    constexpr int kLeastLevel = 3;
+    const auto attribute = getOperation()->getAttrOfType<mlir::IntegerAttr>(kCpuLevelAttribute);
+    const int64_t level = attribute ? attribute.getInt() : kLeastLevel;
+    if (level < kLeastLevel) return;
+    const Costs& costs = level > kLeastLevel ? kCostsOfV4 : kCostsOfV3;
     for (auto op : getOperation().getBody().getOps<ir::RangeTaskOp>()) {
       if (op.isSparse() || op.getNumDims() == 0 || op.getMaxThreads() == 1) continue;
-      Task task(op);
+      Task task(op, costs);
       if (!task.IsPossible()) continue;
       op.setLanes(when == LanesWish::kWherePossible || task.Pays());
     }

@@ -38,6 +38,9 @@ inline constexpr char kLanesAttribute[] = "lanes";
 // The values of proto::Lanes.
 enum class LanesWish { kWhereTheyPay = 0, kNever = 1, kWherePossible = 2 };
 
+// A kernel's attribute with the level of x86-64 that it is compiled for; absent: 3.
+inline constexpr char kCpuLevelAttribute[] = "cpu_level";
+
 // Which kernels a pass is for.
 enum class PassFor {
   kAll,
