@@ -110,6 +110,38 @@ def test_dead_lanes_neither_divide_nor_read():
     assert_same(program)
 
 
+# Loops of few operations over long rows run in up to 64 lanes.
+@pytest.mark.parametrize("n", (256, 259, 317, 320))
+def test_many_lanes(n):
+    def program():
+        a, out = ti.field(ti.f32, (9, n)), ti.field(ti.f32, (5, n))
+        marks, count = ti.field(ti.i8, n), ti.field(ti.i32, ())
+        a.from_numpy(special(9 * n).reshape(9, n))
+
+        @ti.kernel
+        def products():
+            for i, j in out:
+                s = 0.0
+                for k in range(9):
+                    s += a[i, k] * a[k, j]
+                out[i, j] = s
+
+        @ti.kernel
+        def counts():
+            for i in marks:
+                k = 0
+                while k < i % 5:
+                    k += 1
+                marks[i] = ti.cast(k, ti.i8)
+                count[None] += k
+
+        products()
+        counts()
+        return out.to_numpy(), marks.to_numpy(), count.to_numpy()
+
+    assert_same(program)
+
+
 # Lanes divide doubles, which hold every quotient of 32 bits.
 @pytest.mark.parametrize("fast_math", (False, True))
 @pytest.mark.parametrize("kind", ("i32", "u32", "i16", "u16", "i8", "u8"))

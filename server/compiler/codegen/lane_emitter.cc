@@ -17,20 +17,28 @@ LaneEmitter::LaneEmitter(FunctionEmitter& f, ir::RangeTaskOp task, int64_t lanes
 int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes& target,
                               bool long_rows) {
   // A chain of sums waits for each addition, unless there are several chains. Beyond so many
-  // operations, vectors no longer fit the registers.
-  constexpr int kFew = 12, kSome = 24;
+  // operations, vectors no longer fit the registers. Loops of the fewest wait for memory, which
+  // serves long pieces of rows best.
+  constexpr int kFewest = 6, kFew = 12, kSome = 24;
   const LaneShapes shapes(task);
+  auto kernel = task->getParentOfType<ir::KernelOp>();
   bool diverges = false;
+  bool apart = false;  // whether lanes load one by one, which takes code for each of them
   int operations = 0;
   task.getBody().walk([&](mlir::Operation* op) {
     diverges |= shapes.Diverges(op);
+    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+      const std::optional<int64_t> stride = ByteStride(load.getAddress(), shapes, kernel);
+      apart |= !stride || (*stride != 0 && *stride != Bytes(load.getType()));
+    }
     for (mlir::Value result : op->getResults()) {
       if (shapes.Varies(result) && !llvm::isa<ir::AddrType>(result.getType())) ++operations;
     }
   });
   // Lanes that wait for others would be more.
   if (diverges || operations > kSome) return target.count;
-  return target.count * (operations > kFew || !long_rows ? 2 : 4);
+  if (operations > kFew || !long_rows) return target.count * 2;
+  return target.count * (operations > kFewest || apart ? 4 : 8);
 }
 
 // --- Values ----------------------------------------------------------------------------
