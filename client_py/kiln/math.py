@@ -187,6 +187,10 @@ def mod(x, y):
 
         print(ti.math.mod(-1.0, 3.0))  # prints: 2.0
     """
+    if isinstance(x, _Expr) or isinstance(y, _Expr):
+        remainder = x % y  # without the other sign that a fused product can leave
+        if remainder.type.dtype.is_float:
+            return remainder
     return x - y * floor(x / y)
 
 

@@ -66,6 +66,22 @@ Value DivideUnsigned(const ScalarBuilder& s, proto::Op op, Value x, Value y) {
                   remainder ? s.I<arith::RemUIOp>(x, safe) : s.I<arith::DivUIOp>(x, safe));
 }
 
+// x minus the product of y and the quotient, which is rounded down. Fast math lets the processor
+// fuse product and difference, and a fused product is exact: if the quotient was rounded up to a
+// whole number, the remainder would have the other sign than y, as -1.5e-8 for 1 % 0.1. A product
+// that is bounded by x, and so rounded first, leaves 0.
+Value FloatRemainder(const ScalarBuilder& s, Value x, Value y, Value floor) {
+  using arith::CmpFPredicate;
+  Value product = s.F<arith::MulFOp>(floor, y);
+  if (s.fast_math()) {
+    const Value is_negative = s.CmpF(CmpFPredicate::OLT, y, s.Number(0));
+    const Value is_beyond = s.Select(is_negative, s.CmpF(CmpFPredicate::OLT, product, x),
+                                     s.CmpF(CmpFPredicate::OGT, product, x));
+    product = s.Select(is_beyond, x, product);
+  }
+  return s.F<arith::SubFOp>(x, product);
+}
+
 }  // namespace
 
 Value EmitDivision(const ScalarBuilder& s, proto::Op op, Value x, Value y) {
@@ -76,7 +92,7 @@ Value EmitDivision(const ScalarBuilder& s, proto::Op op, Value x, Value y) {
     const Value quotient = s.F<arith::DivFOp>(x, y);
     if (op == proto::OP_RAW_DIV || op == proto::OP_TRUEDIV) return quotient;
     const Value floor = s.F<math::FloorOp>(quotient);
-    return remainder ? s.F<arith::SubFOp>(x, s.F<arith::MulFOp>(floor, y)) : floor;
+    return remainder ? FloatRemainder(s, x, y, floor) : floor;
   }
   llvm::APInt divisor;
   if (mlir::matchPattern(y, mlir::m_ConstantInt(&divisor))) {

@@ -18,6 +18,35 @@ def floor_division_and_modulo_follow_python(show):
 
 
 @case()
+def remainders_of_floats_have_the_sign_of_the_divisor(show):
+    """Also where the quotient was rounded up to a whole number."""
+    import numpy as np
+
+    for dtype in (ti.f32, ti.f64):
+
+        @ti.kernel
+        def one(a: dtype, b: dtype) -> dtype:
+            return a % b
+
+        show([one(a, b) for a, b in ((1.0, 0.1), (-1.0, 0.1), (1.0, -0.1), (0.7, 0.1), (5.1, 1.7))])
+
+        x, y, z = (ti.field(dtype, 1000) for _ in range(3))
+        numbers = np.arange(1000, dtype=y.to_numpy().dtype)
+        x.from_numpy(numbers * numbers.dtype.type(0.1))
+
+        @ti.kernel
+        def many(by: dtype):
+            for i in x:
+                y[i] = x[i] % 0.1
+                z[i] = ti.math.mod(x[i], by)
+
+        many(0.1)
+        show(np.sum(y.to_numpy() < 0), np.sum(z.to_numpy() < 0))
+        many(-0.1)
+        show(np.sum(z.to_numpy() > 0))
+
+
+@case()
 def division_of_integers_gives_the_default_float(show):
     @ti.kernel
     def k(a: ti.i32, b: ti.i32) -> ti.f32:
