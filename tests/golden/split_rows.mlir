@@ -312,3 +312,49 @@ kiln.kernel @short storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], so
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A remainder of an index that is never negative: one body, without a question.
+kiln.kernel @columns storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "kernel_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 20000 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %c140 = arith.constant 140 : i32
+    %c31 = arith.constant 31 : i32
+    %sign = arith.shrsi %i, %c31 : i32
+    %positive = arith.xori %i, %sign : i32
+    %divided = arith.divui %positive, %c140 : i32
+    %quotient = arith.xori %divided, %sign : i32
+    %product = arith.muli %quotient, %c140 : i32
+    %rest = arith.subi %i, %product : i32
+    %from = kiln.global 0 component 0 [%rest] : <f32>
+    %x = kiln.load %from : <f32>
+    %cell = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %x, %cell : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @columns storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "kernel_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c20000_i64 = arith.constant 20000 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c20000_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c140_i32 = arith.constant 140 : i32
+// CHECK-NEXT:       %0 = arith.divui %arg0, %c140_i32 : i32
+// CHECK-NEXT:       %1 = arith.muli %0, %c140_i32 : i32
+// CHECK-NEXT:       %2 = arith.subi %arg0, %1 : i32
+// CHECK-NEXT:       %3 = kiln.global 0 component 0[%2] : <f32>
+// CHECK-NEXT:       %4 = kiln.load %3 : <f32>
+// CHECK-NEXT:       %5 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %4, %5 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -173,6 +173,10 @@ class Splitting {
     if (length_ && *length_ < kShortRow) return false;
     task_.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) { Visit(op); });
     if (outcomes_.empty()) return false;
+    if (HoldEverywhere()) {
+      for (const auto& [op, outcome] : outcomes_) Apply(op, outcome);
+      return true;
+    }
     if (length_ && *length_ < kShortRowOfBranches && !SimplifiesAddresses()) return false;
     Rewrite();
     return true;
@@ -493,6 +497,17 @@ class Splitting {
   static void Add(Ends* ends, int64_t number, const Sum& rest) {
     ends->push_back(Sum::Number(number));
     for (const auto& [value, factor] : rest.terms) ends->back().terms.push_back({value, -factor});
+  }
+
+  // Whether the outcomes hold in whole rows, as i % n for i that is never negative.
+  bool HoldEverywhere() const {
+    const auto is_least = [](const Sum& a, const Sum& b) {
+      const std::optional<int64_t> difference = Difference(b, a);
+      return difference && *difference >= 0;
+    };
+    return not_negative_.empty() &&
+           llvm::all_of(lowers_, [&](const Sum& end) { return is_least(end, lower_); }) &&
+           llvm::all_of(uppers_, [&](const Sum& end) { return is_least(upper_, end); });
   }
 
   // --- The new body ------------------------------------------------------------------
