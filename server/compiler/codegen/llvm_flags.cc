@@ -23,9 +23,12 @@ void SetLlvmFlags(const LlvmFlags& flags) {
   SetFlag("disable-cgp", flags.skip_codegen_prepare);
 }
 
-void SetShortVectors(bool wanted) {
+void SetOptimizerFlags(bool short_vectors) {
   constexpr unsigned kWanted = 8, kLlvms = 16;
-  SetFlag("epilogue-vectorization-minimum-VF", wanted ? kWanted : kLlvms);
+  SetFlag("epilogue-vectorization-minimum-VF", short_vectors ? kWanted : kLlvms);
+  // LLVM would make a branch of each part of a condition. In kernels data decides most of them, and
+  // the processor guesses each wrong: a probe of a hash table took twice as long.
+  SetFlag("jump-is-expensive", true);
 }
 
 }  // namespace kiln::codegen

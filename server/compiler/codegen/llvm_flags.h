@@ -15,10 +15,10 @@ struct LlvmFlags {
 // Not thread-safe, as LLVM's flags are not.
 void SetLlvmFlags(const LlvmFlags& flags);
 
-// The flag that the optimiser reads. A vector loop of eight elements leaves some over: with
-// `wanted`, a loop of shorter vectors runs those, otherwise one of single elements. It takes a
-// fifth longer to compile.
-void SetShortVectors(bool wanted);
+// Those that the optimiser reads, some by way of the target's description. A vector loop of eight
+// elements leaves some over: with `short_vectors`, a loop of shorter vectors runs those, otherwise
+// one of single elements. It takes a fifth longer to compile.
+void SetOptimizerFlags(bool short_vectors);
 
 }  // namespace kiln::codegen
 

@@ -267,7 +267,7 @@ void Machine::Optimize(llvm::Module& module) {
     // The text is our own constant, so an error is a mistake of this program.
     llvm::report_fatal_error(std::move(error));
   }
-  codegen::SetShortVectors(llvm::any_of(
+  codegen::SetOptimizerFlags(llvm::any_of(
       module, [](const llvm::Function& f) { return f.hasFnAttribute(codegen::kRaggedRows); }));
   passes.run(module, analyses.modules);
   if (state_->options.level > 1) MarkStreams(module);
