@@ -279,6 +279,27 @@ TEST(OptimizedCodeTest, LlvmMakesNoGathers) {
   EXPECT_FALSE(absl::StrContains(*text, "masked.scatter")) << *text;
 }
 
+// Lanes keep vectors on the stack, which the register allocator alone would not align.
+TEST(OptimizedCodeTest, TheStackOfLanesIsAligned) {
+  const auto text_of = [](const char* attributes) {
+    const std::string task = Range({{0, 1000}}, R"(
+    %zero = arith.constant 0 : i32
+    %cell = kiln.global 0 component 0 [%i0] : !kiln.addr<f32>
+    %x = kiln.load %cell : !kiln.addr<f32>
+    %sum = kiln.for %k = %zero to %i0 : i32 carry (%s = %x : f32) {
+      %next = arith.mulf %s, %x : f32
+      kiln.continue %next : f32
+    }
+    kiln.store %sum, %cell : !kiln.addr<f32>
+    kiln.continue)");
+    return TestKernel::OptimizedText(Kernel({Dense(1, 1, {0, 0, 4}, "f32")}, task + attributes));
+  };
+  const auto lanes = text_of(" attributes {lanes}"), plain = text_of("");
+  ASSERT_TRUE(lanes.ok() && plain.ok()) << lanes.status() << plain.status();
+  EXPECT_TRUE(absl::StrContains(*lanes, "stackrealign"));
+  EXPECT_FALSE(absl::StrContains(*plain, "stackrealign"));
+}
+
 // SLP would make one access of two numbers that adjoin, also where data says which.
 TEST(OptimizedCodeTest, ScatteredNumbersStayApart) {
   const auto has_pairs = [](const std::string& cells, const std::string& second) {

@@ -83,6 +83,14 @@ bool CallsVectorMath(const llvm::Function& f, const llvm::TargetLibraryInfoImpl&
   });
 }
 
+// Whether the function keeps vectors in variables, as lanes do.
+bool RunsInLanes(const llvm::Function& f) {
+  return llvm::any_of(llvm::instructions(f), [](const llvm::Instruction& i) {
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&i);
+    return variable != nullptr && variable->getAllocatedType()->isVectorTy();
+  });
+}
+
 void SetAttributes(llvm::Function& f, const std::string& cpu,
                    const llvm::TargetLibraryInfoImpl& library) {
   // Functions of the library have the baseline's features, which would forbid inlining them.
@@ -101,6 +109,9 @@ void SetAttributes(llvm::Function& f, const std::string& cpu,
   f.addFnAttr("prefer-vector-width", CallsVectorMath(f, library) ? "512" : "256");
   // Recursion that does not end meets the stack's guard page, however large a frame is.
   f.addFnAttr("probe-stack", "inline-asm");
+  // The register allocator cannot align the stack any more, and vectors that it spills across cache
+  // lines are slow.
+  if (RunsInLanes(f)) f.addFnAttr("stackrealign");
 }
 
 }  // namespace
