@@ -44,3 +44,33 @@ def test_the_caller_keeps_its_mode_when_a_loop_fails():
     with pytest.raises(ti.TaichiAssertionError):
         run(0.5, 5000)
     assert not flushes(SMALL)
+
+
+@pytest.mark.parametrize("dtype, small", (("f32", SMALL), ("f64", 1.5e-310)))
+@pytest.mark.parametrize("count", (100, 100_000))
+def test_angles_of_small_vectors_are_numbers(count, dtype, small):
+    ti.init(arch=ti.cpu)
+    x, y, angle = (ti.field(getattr(ti, dtype), count) for _ in range(3))
+
+    @ti.kernel
+    def run():
+        for i in x:
+            angle[i] = ti.atan2(y[i], x[i])
+
+    numpy = x.to_numpy().dtype
+    for of_x, of_y, wanted in (
+        (small, small, 0),
+        (-small, small, np.pi),
+        (small, -small, 0),
+        (1, small, 0),
+        (small, 1, np.pi / 2),
+        (-1, -0.0, -np.pi),
+    ):
+        x.from_numpy(np.full(count, of_x, numpy))
+        y.from_numpy(np.full(count, of_y, numpy))
+        run()
+        # Where denormal numbers count, the angle of two is exact or that of a zero.
+        exact = np.arctan2(of_y, of_x)
+        got = angle.to_numpy()
+        close = np.isclose(got, wanted, atol=1e-6) | np.isclose(got, exact, atol=1e-6)
+        assert close.all(), (of_x, of_y, got[0])

@@ -90,6 +90,27 @@ Value* CallLibm(llvm::IRBuilderBase& b, llvm::StringRef name, llvm::ArrayRef<Val
   return CallPure(b, (name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
 }
 
+// A zero of the same sign for a denormal number, every other number as it is.
+Value* WithoutDenormals(llvm::IRBuilderBase& b, Value* v) {
+  // Without the flags, which leave the sign of a zero open: atan2 of it is pi or -pi.
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.clearFastMathFlags();
+  llvm::Type* type = v->getType();
+  Value* least = llvm::ConstantFP::get(
+      type, llvm::APFloat::getSmallestNormalized(type->getScalarType()->getFltSemantics()));
+  Value* zero =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::getZero(type), v);
+  Value* is_small = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), least);
+  return b.CreateSelect(is_small, zero, v);
+}
+
+// Under fast_math loops flush denormal numbers. glibc's vector function treats a zero as a case of
+// its own, by its bits, but divides a denormal number by another as 0 / 0.
+Value* Atan2(llvm::IRBuilderBase& b, math::Atan2Op op, Value* y, Value* x) {
+  const bool flushes = bitEnumContainsAll(op.getFastmath(), mlir::arith::FastMathFlags::afn);
+  return CallLibm(b, "atan2", {flushes ? WithoutDenormals(b, y) : y, x});
+}
+
 // The exponent of a power that Power writes out: n + 1/2, under fast_math. nullopt: of another.
 std::optional<double> HalfExponent(math::PowFOp op) {
   constexpr double kMostFactors = 8;
@@ -206,7 +227,7 @@ Value* CpuTarget::EmitScalar(llvm::IRBuilderBase& b, mlir::Operation& op,
       .Case([&](math::AsinhOp) { return CallLibm(b, "asinh", v); })
       .Case([&](math::AcoshOp) { return CallLibm(b, "acosh", v); })
       .Case([&](math::AtanhOp) { return CallLibm(b, "atanh", v); })
-      .Case([&](math::Atan2Op) { return CallLibm(b, "atan2", v); })
+      .Case([&](math::Atan2Op atan2) { return Atan2(b, atan2, v[0], v[1]); })
       .Case([&](math::CbrtOp) { return CallLibm(b, "cbrt", v); })
       .Case([&](math::ExpM1Op) { return CallLibm(b, "expm1", v); })
       .Case([&](math::Log1pOp) { return CallLibm(b, "log1p", v); })
