@@ -31,4 +31,13 @@ void SetOptimizerFlags(bool short_vectors) {
   SetFlag("jump-is-expensive", true);
 }
 
+void SetMaskedStores(bool wanted) {
+  constexpr char kFlag[] = "enable-masked-interleaved-mem-accesses";
+  const auto found = llvm::cl::getRegisteredOptions().find(kFlag);
+  if (found == llvm::cl::getRegisteredOptions().end()) return;
+  // The vectoriser asks whether the flag was given, and only then for its value.
+  found->second->reset();
+  if (wanted) found->second->addOccurrence(/*pos=*/0, kFlag, "true");
+}
+
 }  // namespace kiln::codegen

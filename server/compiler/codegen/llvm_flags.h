@@ -20,6 +20,10 @@ void SetLlvmFlags(const LlvmFlags& flags);
 // one of single elements. It takes a fifth longer to compile.
 void SetOptimizerFlags(bool short_vectors);
 
+// Another flag of the optimiser: whether the vectoriser stores a part of each cell by a mask,
+// rather than element by element. Its passes run for one function after the other.
+void SetMaskedStores(bool wanted);
+
 }  // namespace kiln::codegen
 
 #endif  // KILN_SERVER_COMPILER_CODEGEN_LLVM_FLAGS_H_

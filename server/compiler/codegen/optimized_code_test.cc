@@ -228,7 +228,7 @@ TEST(OptimizedCodeTest, ShortRowsEndWithShortVectors) {
 // LLVM would store each element of a vector by itself and, where the next iteration reads the cell
 // behind its own, wait for that.
 TEST(OptimizedCodeTest, LoopsThatStorePartsOfCellsStayScalar) {
-  const auto has_vectors = [](int cell, int neighbour, int products) {
+  const auto code_of = [](uint32_t level, int cell, int neighbour, int products) {
     std::string body = absl::StrCat("%n = arith.constant ", neighbour, R"( : i32
         %j = arith.addi %i0, %n : i32
         %p = kiln.global 0 component 0 [%j] : !kiln.addr<f32>
@@ -244,15 +244,27 @@ TEST(OptimizedCodeTest, LoopsThatStorePartsOfCellsStayScalar) {
     auto code = TestKernel::OptimizedText(
         Kernel({Dense(1, 1, {0, 0, cell}, "f32"), Dense(3, 1, {0, 0, cell}, "f32")},
                Range({{1, 1000}}, body)),
-        Target::Cpu(4));
+        Target::Cpu(level));
     EXPECT_TRUE(code.ok()) << code.status();
-    return code.ok() && absl::StrContains(*code, " x float>");
+    return code.ok() ? *code : "";
+  };
+  const auto has_vectors = [&](int cell, int neighbour, int products) {
+    return absl::StrContains(code_of(3, cell, neighbour, products), " x float>");
   };
   EXPECT_FALSE(has_vectors(8, 0, 2));
   EXPECT_TRUE(has_vectors(8, 0, 6)) << "vectors save more";
   EXPECT_FALSE(has_vectors(8, -1, 6)) << "reads what has just been stored";
   EXPECT_TRUE(has_vectors(8, -1, 20)) << "vectors save more than that costs";
   EXPECT_TRUE(has_vectors(4, -1, 2)) << "stores whole cells";
+
+  const auto has_masks = [&](int cell, int neighbour, int products) {
+    return absl::StrContains(code_of(4, cell, neighbour, products), "@llvm.masked.store");
+  };
+  EXPECT_TRUE(has_masks(8, 0, 2));
+  EXPECT_TRUE(has_masks(8, 0, 6));
+  EXPECT_FALSE(has_masks(8, -1, 6)) << "reads what has just been stored";
+  EXPECT_FALSE(has_masks(16, 0, 6)) << "stores a quarter of each cell";
+  EXPECT_FALSE(has_masks(4, 0, 6)) << "stores whole cells";
 }
 
 // Two components that are stored in a branch: LLVM alone would vectorise the loop with scatters.

@@ -66,6 +66,8 @@ inline constexpr char kStreamLoop[] = "kiln.stream";
 inline constexpr int64_t kStreamAlignment = 64;
 // Attribute of functions with loops over rows of which much is left over behind the last vector.
 inline constexpr char kRaggedRows[] = "kiln-ragged-rows";
+// Attribute of functions whose vectors LLVM is to store by masks (cpu/vectorise.h).
+inline constexpr char kMaskedStores[] = "kiln-masked-stores";
 
 struct Options {
   uint32_t glibc = 0;     // Target.glibc

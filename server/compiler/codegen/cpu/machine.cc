@@ -74,6 +74,16 @@ absl::Status LinkBitcode(llvm::Module& module, bool half) {
   return absl::OkStatus();
 }
 
+// Tells the vectoriser, which runs next, whether the function asks for stores by masks.
+struct MaskedStoresPass : llvm::PassInfoMixin<MaskedStoresPass> {
+  static constexpr char kName[] = "masked-stores";
+  static llvm::PreservedAnalyses run(llvm::Function& f,
+                                     llvm::FunctionAnalysisManager& /*manager*/) {
+    codegen::SetMaskedStores(f.hasFnAttribute(codegen::kMaskedStores));
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 // Whether the function calls one that `library` has for vectors.
 bool CallsVectorMath(const llvm::Function& f, const llvm::TargetLibraryInfoImpl& library) {
   return llvm::any_of(llvm::instructions(f), [&](const llvm::Instruction& i) {
@@ -263,6 +273,8 @@ void Machine::Optimize(llvm::Module& module) {
           passes.addPass(BranchFreeExtremesPass());
         } else if (name == ReciprocalRootsPass::kName) {
           passes.addPass(ReciprocalRootsPass(state_->level));
+        } else if (name == MaskedStoresPass::kName) {
+          passes.addPass(MaskedStoresPass());
         } else {
           return false;
         }

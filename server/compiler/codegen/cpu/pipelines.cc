@@ -40,7 +40,7 @@ constexpr char kFull[] =
     ",narrow-shifts,bound-operands,aggressive-instcombine,"
     // The loop vectoriser takes no loop with a switch, which simplifycfg makes of comparisons.
     "lower-switch,loop(loop-rotate<header-duplication>,loop-deletion),inject-tli-mappings,"
-    "loop-vectorize,infer-alignment,loop-load-elim," KILN_INSTCOMBINE
+    "masked-stores,loop-vectorize,infer-alignment,loop-load-elim," KILN_INSTCOMBINE
     ",simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;"
     "hoist-common-insts;sink-common-insts>,slp-vectorizer,vector-combine," KILN_INSTCOMBINE
     ",loop-unroll<O3>,sroa<preserve-cfg>," KILN_INSTCOMBINE

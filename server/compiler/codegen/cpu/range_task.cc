@@ -91,7 +91,9 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   RangeEmitter emitter(f, op, std::move(dimensions));
   if (lane_emitter) emitter.set_lanes(&*lane_emitter);
   emitter.set_step(StepOf(op, lanes));
-  emitter.set_vectorise(VectoriseOf(op));
+  const bool by_masks = state->target->lanes().has_masks && StoresByMasks(op);
+  if (by_masks) function->addFnAttr(codegen::kMaskedStores);
+  emitter.set_vectorise(VectoriseOf(op, by_masks));
   emitter.set_split(SplitOf(op));
   emitter.set_stream(StreamOf(op));
   if (emitter.HasRaggedRows()) function->addFnAttr(codegen::kRaggedRows);

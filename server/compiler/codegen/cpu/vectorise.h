@@ -6,9 +6,13 @@
 
 namespace kiln::cpu {
 
+// Whether LLVM should store vectors by masks in the task's loop, where the processor has registers
+// for masks: in cells of which the loop leaves out a part.
+bool StoresByMasks(ir::RangeTaskOp op);
+
 // As LLVM sees, or by SLP alone where vectors across iterations would be slower: in cells of many
-// components, and where each iteration stores a part of a cell.
-FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op);
+// components, and where each iteration stores a part of a cell without masks.
+FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op, bool by_masks);
 
 }  // namespace kiln::cpu
 
