@@ -86,3 +86,46 @@ def test_rows_of_pairs():
     want[inner] = start[inner] * 2 + start[: rows - 2, 2 : columns - 3] - start[2:, 3 : columns - 2]
     np.testing.assert_array_equal(x.to_numpy(), start)
     np.testing.assert_array_equal(y.to_numpy(), want)
+
+
+@pytest.mark.parametrize("n", [1, 8, 50, 203])
+def test_every_other_element(n):
+    x, y = ti.field(ti.f32, 3 * n + 1), ti.field(ti.f32, 3 * n + 1)
+
+    @ti.kernel
+    def even():
+        for i in range(n):
+            x[2 * i] = x[2 * i] * 2 + y[2 * i + 1]
+
+    @ti.kernel
+    def odd():
+        for i in range(n):
+            x[2 * i + 1] = y[2 * i] - y[2 * i + 2]
+
+    @ti.kernel
+    def between():
+        for i in range(1, n):
+            x[2 * i] = x[2 * i - 1] + x[2 * i + 1]
+
+    @ti.kernel
+    def two_of_three():
+        for i in range(n):
+            x[3 * i] = y[i]
+            x[3 * i + 2] = y[i + 1] * 2
+
+    a, b = (np.random.default_rng(n).integers(-9, 9, (2, 3 * n + 1)).astype(np.float32))
+    x.from_numpy(a)
+    y.from_numpy(b)
+    even()
+    a[0 : 2 * n : 2] = a[0 : 2 * n : 2] * 2 + b[1 : 2 * n + 1 : 2]
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    odd()
+    a[1 : 2 * n : 2] = b[0 : 2 * n : 2] - b[2 : 2 * n + 2 : 2]
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    between()
+    a[2 : 2 * n : 2] = a[1 : 2 * n - 1 : 2] + a[3 : 2 * n + 1 : 2]
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    two_of_three()
+    a[0 : 3 * n : 3], a[2 : 3 * n : 3] = b[:n], b[1 : n + 1] * 2
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    np.testing.assert_array_equal(y.to_numpy(), b)

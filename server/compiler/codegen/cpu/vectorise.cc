@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/struct_plan.h"
+#include "server/compiler/dialect/constants.h"
 
 namespace kiln::cpu {
 namespace {
@@ -33,6 +35,9 @@ bool IsOfComponents(ir::RangeTaskOp op) {
   return any;
 }
 
+// LLVM has no masks for cells of more elements.
+constexpr int64_t kMostElements = 8;
+
 // What a loop stores, in cells of which it leaves out a part: other members of a struct, or fields
 // beside its own in one SNode.
 struct PartialCells {
@@ -46,7 +51,31 @@ struct PartialCells {
   bool are_read_behind = false;
 };
 
-PartialCells PartialCellsOf(ir::RangeTaskOp op) {
+// An index that is `factor` times the innermost index of a loop, plus a constant. Factor 0: it is
+// something else.
+struct Multiple {
+  int64_t factor = 0, by = 0;
+};
+
+Multiple MultipleOf(mlir::Value index, mlir::Value innermost) {
+  if (const Shifted at = ShiftOf(index); at.index == innermost) return {1, at.by};
+  Multiple result;
+  mlir::Operation* op = index.getDefiningOp();
+  if (llvm::isa_and_nonnull<mlir::arith::AddIOp, mlir::arith::SubIOp>(op)) {
+    const auto by = ConstantOf(op->getOperand(1));
+    if (!by) return {};
+    result.by = llvm::isa<mlir::arith::AddIOp>(op) ? *by : -*by;
+    op = op->getOperand(0).getDefiningOp();
+  }
+  if (!llvm::isa_and_nonnull<mlir::arith::MulIOp>(op) || op->getOperand(0) != innermost) return {};
+  const auto factor = ConstantOf(op->getOperand(1));
+  if (!factor || *factor < 1 || *factor > kMostElements) return {};
+  result.factor = *factor;
+  return result;
+}
+
+// `strided`: with the indices 2 i, 2 i + 1, …, two elements are one cell.
+PartialCells PartialCellsOf(ir::RangeTaskOp op, bool strided) {
   struct Cell {
     uint32_t storage;
     int64_t base, by, bytes, numbers, stored;
@@ -59,11 +88,12 @@ PartialCells PartialCellsOf(ir::RangeTaskOp op) {
     if (!dense || dense.getNumDigits() == 0 || global.getIndices().empty()) continue;
     const int64_t base = dense.getComponentBase(static_cast<int>(global.getComponent()));
     const int last = dense.getNumDigits() - 1;
-    const int64_t bytes = dense.getDigitStride(static_cast<int>(base), last);
-    const Shifted at = ShiftOf(global.getIndices()[dense.getDigitAxis(last)]);
+    Multiple at = MultipleOf(global.getIndices()[dense.getDigitAxis(last)], op.getIndices().back());
+    const int64_t bytes = at.factor * dense.getDigitStride(static_cast<int>(base), last);
     const int64_t own = Bytes(global.getType().getPointee());
-    if (at.index != op.getIndices().back() || bytes <= own) continue;
+    if (at.factor == 0 || (at.factor > 1 && !strided) || bytes <= own) continue;
     if (at.by < 0) behind.push_back(bytes);
+    at.by = llvm::divideFloorSigned(at.by, at.factor);
     if (llvm::none_of(global->getUsers(), llvm::IsaPred<ir::StoreOp>)) continue;
     auto cell = llvm::find_if(cells, [&](const Cell& one) {
       return one.storage == global.getStorage() && one.base == base && one.by == at.by;
@@ -75,9 +105,8 @@ PartialCells PartialCellsOf(ir::RangeTaskOp op) {
     ++cell->numbers;
     cell->stored += own;
   }
-  // Of cells of 8 elements, 3 were twice as fast by a mask as one by one, and 1 slower. LLVM takes
-  // no cells of more elements.
-  constexpr int64_t kMostElements = 8, kLeastOfEight = 3;
+  // Of cells of 8 elements, 3 were twice as fast by a mask as one by one, and 1 slower.
+  constexpr int64_t kLeastOfEight = 3;
   PartialCells found;
   for (const Cell& cell : cells) {
     if (cell.stored >= cell.bytes) continue;
@@ -101,7 +130,7 @@ bool StoresPartsOfCells(ir::RangeTaskOp op) {
   constexpr int64_t kOfShortCells = 3, kOfLongCells = 5, kIfReadBehind = 12;
   constexpr int64_t kLongCell = 16;
   if (op.getNumDims() == 0) return false;
-  const PartialCells cells = PartialCellsOf(op);
+  const PartialCells cells = PartialCellsOf(op, /*strided=*/false);
   if (cells.numbers == 0) return false;
   int64_t computed = 0;
   for (mlir::Operation& inner : op.getBody().front()) {
@@ -128,7 +157,7 @@ bool StoresPartsOfCells(ir::RangeTaskOp op) {
 
 bool StoresByMasks(ir::RangeTaskOp op) {
   if (op.getNumDims() == 0 || IsOfComponents(op)) return false;
-  const PartialCells cells = PartialCellsOf(op);
+  const PartialCells cells = PartialCellsOf(op, /*strided=*/true);
   // What reads a cell behind its own waits for the store, which covers other bytes.
   return cells.numbers > 0 && cells.fit_masks && !cells.are_read_behind &&
          llvm::none_of(op.getBody().front(),
