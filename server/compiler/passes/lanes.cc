@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
@@ -280,13 +281,14 @@ std::optional<double> MostTrips(mlir::Operation& op) {
   return least;
 }
 
-// How many iterations of a loop after a store to `stored` a load from `loaded` reads the cell; 0 if
-// it never does, or if that is not known.
+// A component of a storage.
+using Component = std::pair<uint64_t, uint64_t>;
+
+Component ComponentOf(ir::GlobalOp op) { return {op.getStorage(), op.getComponent()}; }
+
+// How many iterations of a loop after a store to `stored` a load from `loaded`, of the same
+// component, reads the cell; 0 if it never does, or if that is not known.
 int64_t DistanceOf(ir::GlobalOp loaded, ir::GlobalOp stored, const LaneShapes& shapes) {
-  if (loaded.getStorage() != stored.getStorage() ||
-      loaded.getComponent() != stored.getComponent()) {
-    return 0;
-  }
   int64_t distance = 0;
   for (auto [a, b] : llvm::zip(loaded.getIndices(), stored.getIndices())) {
     const Offset from = OffsetOf(a), to = OffsetOf(b);
@@ -303,15 +305,25 @@ int64_t DistanceOf(ir::GlobalOp loaded, ir::GlobalOp stored, const LaneShapes& s
 // The loads of a loop that read what the iteration before has stored, and those stores.
 struct Recurrences {
   explicit Recurrences(mlir::Region& body, const LaneShapes& shapes) {
+    // Of large loops not all: each load is compared with each store to its component.
+    constexpr size_t kMostStores = 16, kMostFound = 64;
+    llvm::SmallDenseMap<Component, llvm::SmallVector<ir::StoreOp, 2>> stores_to;
+    body.walk([&](ir::StoreOp store) {
+      auto to = store.getAddress().getDefiningOp<ir::GlobalOp>();
+      if (!to) return;
+      auto& known = stores_to[ComponentOf(to)];
+      if (known.size() < kMostStores) known.push_back(store);
+    });
     body.walk([&](ir::LoadOp load) {
       auto from = load.getAddress().getDefiningOp<ir::GlobalOp>();
-      if (!from) return;
-      body.walk([&](ir::StoreOp store) {
+      const auto found = from ? stores_to.find(ComponentOf(from)) : stores_to.end();
+      if (found == stores_to.end()) return;
+      for (ir::StoreOp store : found->second) {
         auto to = store.getAddress().getDefiningOp<ir::GlobalOp>();
-        if (!to || DistanceOf(from, to, shapes) != 1) return;
+        if (loads.size() == kMostFound || DistanceOf(from, to, shapes) != 1) continue;
         loads.push_back(load);
         stores.push_back(store);
-      });
+      }
     });
   }
   llvm::SmallVector<ir::LoadOp, 2> loads;
@@ -664,19 +676,16 @@ bool Task::BranchesAroundStores() {
 // Whether all iterations of a row read a cell of a field that they write to, as in
 // d[i, j] = min(d[i, j], d[i, k] + d[k, j]). LLVM would have to know that none of them writes it.
 bool Task::ReadsSharedCell() {
-  llvm::SmallVector<ir::GlobalOp> written;
+  llvm::SmallDenseSet<Component> written;
   task_.getBody().walk([&](ir::StoreOp store) {
     if (auto to = store.getAddress().getDefiningOp<ir::GlobalOp>(); to && Varies(to)) {
-      written.push_back(to);
+      written.insert(ComponentOf(to));
     }
   });
   return Has([&](mlir::Operation* op) {
     auto load = llvm::dyn_cast<ir::LoadOp>(op);
     auto from = load ? load.getAddress().getDefiningOp<ir::GlobalOp>() : ir::GlobalOp();
-    return from && !Varies(from) && llvm::any_of(written, [&](ir::GlobalOp to) {
-             return to.getStorage() == from.getStorage() &&
-                    to.getComponent() == from.getComponent();
-           });
+    return from && !Varies(from) && written.contains(ComponentOf(from));
   });
 }
 
