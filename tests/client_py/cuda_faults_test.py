@@ -288,7 +288,7 @@ total_of(249)
         out.replace(": \n", ":\n")
         == """True 2
 True 2
-TaichiCompilationError:
+TaichiUnsupportedError:
 kernel 'add': a launch on CUDA has at most 4089 numbers, here 4090: two for each field, one for \
 each ndarray and each of its axes, and one for each element of vectors and matrices; divide the \
 kernel
