@@ -912,3 +912,57 @@ kiln.kernel @gathers storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Cells of several components, one of which all iterations read: LLVM makes vectors within the
+// cell.
+kiln.kernel @pairs storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "k" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 1000 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %k = kiln.argument 0 : i32
+    %a = kiln.global 0 component 0 [%k] : <f32>
+    %b = kiln.global 0 component 1 [%k] : <f32>
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    %d = kiln.global 0 component 1 [%i] : <f32>
+    %w = kiln.load %a : <f32>
+    %x = kiln.load %b : <f32>
+    %y = kiln.load %c : <f32>
+    %z = kiln.load %d : <f32>
+    %wy = arith.mulf %w, %y : f32
+    %xz = arith.mulf %x, %z : f32
+    kiln.store %wy, %c : <f32>
+    kiln.store %xz, %d : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @pairs storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "k" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c1000_i64 = arith.constant 1000 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c1000_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %0 = kiln.argument 0 : i32
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%0] : <f32>
+// CHECK-NEXT:       %2 = kiln.global 0 component 1[%0] : <f32>
+// CHECK-NEXT:       %3 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %4 = kiln.global 0 component 1[%arg0] : <f32>
+// CHECK-NEXT:       %5 = kiln.load %1 : <f32>
+// CHECK-NEXT:       %6 = kiln.load %2 : <f32>
+// CHECK-NEXT:       %7 = kiln.load %3 : <f32>
+// CHECK-NEXT:       %8 = kiln.load %4 : <f32>
+// CHECK-NEXT:       %9 = arith.mulf %5, %7 : f32
+// CHECK-NEXT:       %10 = arith.mulf %6, %8 : f32
+// CHECK-NEXT:       kiln.store %9, %3 : <f32>
+// CHECK-NEXT:       kiln.store %10, %4 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

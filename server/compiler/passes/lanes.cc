@@ -675,12 +675,13 @@ bool Task::BranchesAroundStores() {
 
 // Whether all iterations of a row read a cell of a field that they write to, as in
 // d[i, j] = min(d[i, j], d[i, k] + d[k, j]). LLVM would have to know that none of them writes it.
+// Of cells with several components, such as matrices, it makes vectors within the cell.
 bool Task::ReadsSharedCell() {
   llvm::SmallDenseSet<Component> written;
   task_.getBody().walk([&](ir::StoreOp store) {
-    if (auto to = store.getAddress().getDefiningOp<ir::GlobalOp>(); to && Varies(to)) {
-      written.insert(ComponentOf(to));
-    }
+    auto to = store.getAddress().getDefiningOp<ir::GlobalOp>();
+    const int64_t bytes = (store.getValue().getType().getIntOrFloatBitWidth() + 7) / 8;
+    if (to && ByteStride(to, shapes_, kernel_) == bytes) written.insert(ComponentOf(to));
   });
   return Has([&](mlir::Operation* op) {
     auto load = llvm::dyn_cast<ir::LoadOp>(op);
