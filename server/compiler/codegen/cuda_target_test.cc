@@ -9,6 +9,8 @@
 #include "common/artifact/cuda_payload.h"
 #include "common/artifact/target_proto.h"
 #include "common/language/simt_ops.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "server/compiler/codegen/codegen.h"
@@ -294,6 +296,37 @@ TEST(CudaTargetTest, PtxHasNoOrderedAtomicsAndIsComplete) {
       EXPECT_THAT(made->ptx, Not(HasSubstr(never))) << family.name;
     }
   }
+}
+
+// On a module in libdevice's form, which needs no toolkit: a large function with many calls stays
+// one, a small one is still inlined.
+TEST(CudaTargetTest, TheFunctionWithTheMostCopiesStaysOne) {
+  llvm::LLVMContext context;
+  llvm::Module module("m", context);
+  llvm::Type* f32 = llvm::Type::getFloatTy(context);
+  const auto add = [&](const char* name, int additions) {
+    auto* f = llvm::Function::Create(llvm::FunctionType::get(f32, {f32}, false),
+                                     llvm::GlobalValue::ExternalLinkage, name, module);
+    f->addFnAttr(llvm::Attribute::AlwaysInline);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+    llvm::Value* x = f->getArg(0);
+    for (int i = 0; i < additions; ++i) x = b.CreateFAdd(x, f->getArg(0));
+    b.CreateRet(x);
+    return f;
+  };
+  llvm::Function* large = add("__nv_sinf", 200);
+  llvm::Function* small = add("__nv_expf", 10);
+  llvm::Function* task = add("task_0", 1);
+  llvm::IRBuilder<> b(&task->getEntryBlock(), task->getEntryBlock().begin());
+  for (int64_t i = 0; i < 70; ++i) b.CreateCall(large, {task->getArg(0)});
+  b.CreateCall(small, {task->getArg(0)});
+  cuda::LimitCopies(module);
+  EXPECT_TRUE(large->hasFnAttribute(llvm::Attribute::AlwaysInline)) << "70 copies fit";
+  for (int64_t i = 0; i < 20; ++i) b.CreateCall(large, {task->getArg(0)});
+  cuda::LimitCopies(module);
+  EXPECT_TRUE(large->hasFnAttribute(llvm::Attribute::NoInline));
+  EXPECT_FALSE(large->hasFnAttribute(llvm::Attribute::AlwaysInline));
+  EXPECT_TRUE(small->hasFnAttribute(llvm::Attribute::AlwaysInline));
 }
 
 TEST(CudaTargetTest, FunctionsWithManyCopiesStayFunctions) {

@@ -169,8 +169,6 @@ Value* CpuTarget::AllocateLocal(llvm::IRBuilderBase& entry, llvm::Type* type, in
 
 // --- Operations --------------------------------------------------------------------------
 
-// x86 has atomic instructions for integers alone, and none of them multiplies. A bool is a byte of
-// which any value but 0 is true, so its bits cannot be combined as they are.
 Value* CpuTarget::EmitGather(llvm::IRBuilderBase& b, llvm::Type* element, Value* pointer,
                              Value* offsets, Value* mask) const {
   const std::optional<GatherForm> form = GatherFormOf(element, offsets, lanes());
@@ -189,6 +187,8 @@ Value* CpuTarget::EmitScatter(llvm::IRBuilderBase& b, Value* value, Value* point
   return b.CreateIntrinsic(form->scatter, {}, {pointer, mask, offsets, value, b.getInt32(1)});
 }
 
+// x86 has atomic instructions for integers alone, and none of them multiplies. A bool is a byte of
+// which any value but 0 is true, so its bits cannot be combined as they are.
 Value* CpuTarget::EmitAtomic(llvm::IRBuilderBase& b, ir::AtomicKind kind, Value* pointer,
                              Value* value) const {
   const llvm::AtomicRMWInst::BinOp instruction = FormOf(kind).instruction;
