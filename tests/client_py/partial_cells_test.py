@@ -113,7 +113,7 @@ def test_every_other_element(n):
             x[3 * i] = y[i]
             x[3 * i + 2] = y[i + 1] * 2
 
-    a, b = (np.random.default_rng(n).integers(-9, 9, (2, 3 * n + 1)).astype(np.float32))
+    a, b = np.random.default_rng(n).integers(-9, 9, (2, 3 * n + 1)).astype(np.float32)
     x.from_numpy(a)
     y.from_numpy(b)
     even()
