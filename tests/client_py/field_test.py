@@ -294,6 +294,35 @@ def test_remainders_of_sums_that_wrap_are_indices(ti):
     assert out.to_numpy().tolist() == [(-10 + i) % 33 for i in range(4)]
 
 
+def test_parts_of_sums_that_wrap_are_indices(ti):
+    """The sum wraps, but what is left of it without its other part is an index."""
+    ti.init(ti.cpu)
+    n = 1000
+    x, out = ti.field(ti.i32, 40), ti.field(ti.i32, (n, 6))
+
+    @ti.kernel
+    def read(round_down: ti.i32):
+        for i in x:
+            x[i] = i
+        for i in range(n):
+            s = i * 1640531535
+            low = s & -16
+            some = low
+            if round_down == 0:
+                some = 0
+            out[i, 0] = x[s - low]
+            out[i, 1] = x[(s + 3) - ((s + 7) & -16) + 4]
+            out[i, 2] = x[s + 5 + (s >> 4) * -16]
+            out[i, 3] = x[s - some]
+            out[i, 4] = x[s - ti.max(s, -(2**31)) + 2]
+            out[i, 5] = x[4 * (s & 7) + i * 4 - ((i & 511) << 2) - (i >> 9 << 11)]
+
+    read(1)
+    s = (np.arange(n, dtype=np.int64) * 1640531535).astype(np.uint32)
+    expected = [s & 15, (s + 7) & 15, (s & 15) + 5, s & 15, s * 0 + 2, (s & 7) * 4]
+    np.testing.assert_array_equal(out.to_numpy(), np.stack(expected, axis=1))
+
+
 def test_fields_can_be_printed_without_numpy(run_python):
     printed = run_python(
         """

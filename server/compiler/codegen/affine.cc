@@ -16,6 +16,27 @@ constexpr int64_t kMaxFactor = int64_t{1} << 31;
 
 bool IsNarrow(mlir::Value value) { return value.getType().getIntOrFloatBitWidth() < 32; }
 
+// Whether Read looks into the op.
+bool IsLinear(mlir::Operation* op) {
+  if (llvm::isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) return true;
+  return llvm::isa_and_nonnull<arith::MulIOp, arith::ShLIOp>(op) &&
+         ConstantOf(op->getOperand(1)).has_value();
+}
+
+// Calls `take` for what the op uses from outside of its regions; false: there is too much to look.
+bool ForEachOperand(mlir::Operation* op, llvm::function_ref<void(mlir::Value)> take) {
+  constexpr int kMostOps = 256;
+  if (op->hasTrait<mlir::OpTrait::IsIsolatedFromAbove>()) return true;
+  int count = 0;
+  const auto walked = op->walk([&](mlir::Operation* inner) {
+    for (mlir::Value operand : inner->getOperands()) {
+      if (!op->isAncestor(operand.getParentBlock()->getParentOp())) take(operand);
+    }
+    return ++count < kMostOps ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+  });
+  return !walked.wasInterrupted();
+}
+
 // Whether no term would get a factor above kMaxFactor.
 bool Scalable(const Affine& affine, int64_t factor) {
   if (std::abs(factor) > kMaxFactor) return false;
@@ -142,6 +163,44 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   return {Leaf(q), Leaf(r, 0, divisor - 1)};
 }
 
+// The sums and products that `value` is a sum of: they may have wrapped, unlike loop indices.
+void AffineReader::AddSums(mlir::Value value, Values* sums, int depth) const {
+  mlir::Operation* op = value.getDefiningOp();
+  if (depth >= kMaxDepth || !IsLinear(op) || leaves_.count(value) > 0) return;
+  if (!sums->insert(value).second) return;
+  for (mlir::Value operand : op->getOperands()) AddSums(operand, sums, depth + 1);
+}
+
+// Whether `value` is computed from one of `sums`, other than as a sum itself. What a branch or a
+// loop uses is taken for what its results are computed from.
+bool AffineReader::DependsOn(mlir::Value value, const Values& sums) const {
+  constexpr size_t kMostValues = 64;  // more are taken to lead there
+  llvm::SmallVector<std::pair<mlir::Value, bool>> found = {{value, /*is_sum=*/true}};
+  Values seen;
+  for (size_t i = 0; i < found.size(); ++i) {
+    mlir::Value at = found[i].first;
+    bool is_sum = found[i].second;
+    if (i >= kMostValues || (!is_sum && sums.contains(at))) return true;
+    if (leaves_.count(at) > 0) continue;
+    mlir::Operation* op = at.getDefiningOp();
+    if (op == nullptr) op = at.getParentBlock()->getParentOp();
+    is_sum = is_sum && IsLinear(op);
+    const bool all = ForEachOperand(op, [&](mlir::Value operand) {
+      const bool is_new = is_sum || seen.insert(operand).second;
+      if (is_new && found.size() <= kMostValues) found.push_back({operand, is_sum});
+    });
+    if (!all) return true;
+  }
+  return false;
+}
+
+bool AffineReader::MayHaveWrapped(mlir::Value x, mlir::Value y) const {
+  Values of_x, of_y;
+  AddSums(x, &of_x, 0);
+  AddSums(y, &of_y, 0);
+  return (!of_x.empty() && DependsOn(y, of_x)) || (!of_y.empty() && DependsOn(x, of_y));
+}
+
 Affine AffineReader::Read(mlir::Value value,
                           const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
                           int depth) const {
@@ -166,7 +225,8 @@ Affine AffineReader::Read(mlir::Value value,
     std::optional<int64_t> constant;
     if (op->getNumOperands() > 1) constant = ConstantOf(op->getOperand(1));
     const bool is_joined = is_sum && constant && std::abs(*constant) > kMaxFactor / 2;
-    if (is_sum && !is_remainder && !is_joined) {
+    if (is_sum && !is_remainder && !is_joined &&
+        !MayHaveWrapped(op->getOperand(0), op->getOperand(1))) {
       result = read(0);
       result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
       return result;

@@ -1,14 +1,16 @@
 // Index arithmetic: i64 sums of constant multiples of loop indices and other values.
 //
-// Index expressions of the kernel are i32 and may wrap. An index that wrapped is out of bounds in
-// any case, so addresses are computed in i64 without wrapping. That lets LLVM see that accesses are
-// consecutive.
+// Index expressions of the kernel are i32 and may wrap. A sum that wrapped is out of bounds in any
+// case, so addresses are computed in i64 without wrapping. That lets LLVM see that accesses are
+// consecutive. Not so if other operations have seen the wrapped sum: s - (s & -16) is below 16,
+// whatever s is.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 #define KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 
 #include <utility>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "mlir/IR/Value.h"
 
@@ -58,6 +60,12 @@ class AffineReader {
               int depth = 0) const;
 
  private:
+  using Values = llvm::SmallPtrSet<mlir::Value, 8>;
+
+  void AddSums(mlir::Value value, Values* sums, int depth) const;
+  bool DependsOn(mlir::Value value, const Values& sums) const;
+  bool MayHaveWrapped(mlir::Value x, mlir::Value y) const;
+
   llvm::DenseMap<mlir::Value, Affine> leaves_;
 };
 
