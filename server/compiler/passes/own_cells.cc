@@ -49,7 +49,7 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
   auto component = address.getDefiningOp<ir::ComponentOp>();
   if (!global && !component) return false;
   auto kernel = loop->getParentOfType<ir::KernelOp>();
-  const int64_t storage = global ? global.getStorage() : component.getStorage();
+  out->storage = static_cast<int64_t>(global ? global.getStorage() : component.getStorage());
   const int64_t first = global ? global.getComponent() : component.getFirst();
   llvm::SmallVector<bool> seen(loop.getBody().getNumArguments());
   for (mlir::Value index : global ? global.getIndices() : component.getIndices()) {
@@ -57,7 +57,7 @@ bool ParseOwnCell(mlir::Value address, ir::ParallelForOp loop, OwnCell* out) {
     OwnCell::Axis parsed;
     if (!ParseAxis(index, loop, &parsed) || parsed.digits.empty()) parsed = {};
     out->axes.push_back(parsed);
-    if (!Distinguishes(kernel, storage, first, axis)) continue;
+    if (!Distinguishes(kernel, out->storage, first, axis)) continue;
     for (unsigned dimension : out->axes.back().digits) seen[dimension] = true;
   }
   return llvm::all_of(seen, [](bool b) { return b; });
@@ -86,8 +86,6 @@ bool OwnCells::Has(mlir::Value address) const {
   OwnCell cell;
   const MemoryClass cells = ClassOf(address);
   if (!ParseOwnCell(address, loop_, &cell)) return false;
-  // Storages of one alias set may have different layouts: equal indices may name different cells.
-  if (cells.kind != MemoryClass::kStorage) return false;
   return llvm::all_of(writes_, [&](const Write& write) {
     return !MayOverlap(write.cells, cells) || (write.own && write.cell == cell);
   });

@@ -8,10 +8,10 @@
 
 namespace kiln {
 
-// The index expressions of a cell that belongs to one iteration. In some axes it is a number in
-// mixed radix, whose digits are indices of the loop, plus a constant. Loops that a front end tiled
-// by hand have several digits, as in x[i * 8 + j] for j in range(8). In the other axes it is
-// anything: x[i, k] for k of a loop inside is a cell of iteration i.
+// The storage and the index expressions of a cell that belongs to one iteration. In some axes it is
+// a number in mixed radix, whose digits are indices of the loop, plus a constant. Loops that a
+// front end tiled by hand have several digits, as in x[i * 8 + j] for j in range(8). In the other
+// axes it is anything: x[i, k] for k of a loop inside is a cell of iteration i.
 //
 // Two accesses of equal OwnCells are never to one cell if they are of different iterations.
 struct OwnCell {
@@ -22,8 +22,11 @@ struct OwnCell {
       return digits == other.digits && offset == other.offset;
     }
   };
+  int64_t storage = 0;
   llvm::SmallVector<Axis, 3> axes;
-  bool operator==(const OwnCell& other) const { return axes == other.axes; }
+  bool operator==(const OwnCell& other) const {
+    return storage == other.storage && axes == other.axes;
+  }
 };
 
 class OwnCells {
@@ -33,7 +36,8 @@ class OwnCells {
 
   // Whether only the iteration that computes `address`, in the loop, writes there. That is so if
   // the loop's indices determine the cell, and every other write of the loop that may overlap it
-  // has the same indices.
+  // is to the same storage and has the same indices. Arguments that may be one array are different
+  // storages, whose layouts may differ: their equal indices may name different cells.
   bool Has(mlir::Value address) const;
 
  private:
