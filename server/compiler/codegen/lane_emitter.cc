@@ -23,7 +23,8 @@ int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes
   const LaneShapes shapes(task);
   auto kernel = task->getParentOfType<ir::KernelOp>();
   bool diverges = false;
-  bool apart = false;  // whether lanes load one by one, which takes code for each of them
+  bool apart = false;    // whether lanes load one by one, which takes code for each of them
+  bool is_wide = false;  // whether values have 8 bytes
   int operations = 0;
   task.getBody().walk([&](mlir::Operation* op) {
     diverges |= shapes.Diverges(op);
@@ -32,9 +33,13 @@ int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes
       apart |= !stride || (*stride != 0 && *stride != Bytes(load.getType()));
     }
     for (mlir::Value result : op->getResults()) {
-      if (shapes.Varies(result) && !llvm::isa<ir::AddrType>(result.getType())) ++operations;
+      if (!shapes.Varies(result) || llvm::isa<ir::AddrType>(result.getType())) continue;
+      is_wide |= Bytes(result.getType()) > 4;
+      ++operations;
     }
   });
+  // Two vectors: with the rows, there are as many sums as registers hold.
+  if (task.getRows()) return target.count * (target.has_masks ? 4 : 2) / (is_wide ? 2 : 1);
   // Lanes that wait for others would be more.
   if (diverges || operations > kSome) return target.count;
   if (operations > kFew || !long_rows) return target.count * 2;

@@ -650,7 +650,8 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
     fastest. `body` takes the indices, then the accumulators, which start at `inits` in every
     piece of the loop; its continue gives their next values. `finish` runs once for each
     piece, in order, after all iterations. With `lanes`, a target that can runs several
-    iterations at once, in vectors.
+    iterations at once, in vectors. With `rows`, an iteration computes so many rows of the
+    program's loop.
 
       kiln.task.range_for "k_2" struct_for 2 body (%i : i32, %j : i32) { ... }
     visits the active cells of storage 2, in a tree. It takes them from the launch's list,
@@ -659,7 +660,8 @@ def Kiln_RangeTaskOp : Kiln_CustomOp<"task.range_for", [IsolatedFromAbove]> {
   let arguments = (ins StrAttr:$task_name, ArrayAttr:$inits, OptionalAttr<I64Attr>:$over,
                        DefaultValuedAttr<I32Attr, "0">:$max_threads,
                        DefaultValuedAttr<I32Attr, "0">:$block_dim,
-                       DefaultValuedAttr<I32Attr, "0">:$cost, UnitAttr:$lanes);
+                       DefaultValuedAttr<I32Attr, "0">:$cost, UnitAttr:$lanes,
+                       OptionalAttr<I32Attr>:$rows);
   let regions = (region SizedRegion<1>:$bounds, SizedRegion<1>:$body, SizedRegion<1>:$finish);
   let hasVerifier = 1;
   let extraClassDeclaration = [{

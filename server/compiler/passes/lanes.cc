@@ -704,11 +704,9 @@ class Lanes : public mlir::PassWrapper<Lanes, mlir::OperationPass<ir::KernelOp>>
     const auto wish = getOperation()->getAttrOfType<mlir::IntegerAttr>(kLanesAttribute);
     const LanesWish when = wish ? static_cast<LanesWish>(wish.getInt()) : LanesWish::kWhereTheyPay;
     if (when == LanesWish::kNever) return;
-    constexpr int kLeastLevel = 3;
-    const auto attribute = getOperation()->getAttrOfType<mlir::IntegerAttr>(kCpuLevelAttribute);
-    const int64_t level = attribute ? attribute.getInt() : kLeastLevel;
-    if (level < kLeastLevel) return;
-    const Costs& costs = level > kLeastLevel ? kCostsOfV4 : kCostsOfV3;
+    const int64_t level = CpuLevelOf(getOperation());
+    if (level < kLeastLevelOfLanes) return;
+    const Costs& costs = level > kLeastLevelOfLanes ? kCostsOfV4 : kCostsOfV3;
     for (auto op : getOperation().getBody().getOps<ir::RangeTaskOp>()) {
       if (op.isSparse() || op.getNumDims() == 0 || op.getMaxThreads() == 1) continue;
       Task task(op, costs);

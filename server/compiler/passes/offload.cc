@@ -439,7 +439,8 @@ class Offload {
     auto task = builder_.create<ir::RangeTaskOp>(
         loc, builder_.getStringAttr(""), builder_.getArrayAttr({}), loop.getOverAttr(),
         loop.getMaxThreadsAttr() ? loop.getMaxThreads().value() : 0,
-        loop.getBlockDimAttr() ? loop.getBlockDim().value() : 0, RegionCost(loop.getBodyRegion()));
+        loop.getBlockDimAttr() ? loop.getBlockDim().value() : 0, RegionCost(loop.getBodyRegion()),
+        /*lanes=*/false, /*rows=*/mlir::IntegerAttr());
     if (mlir::Attribute hint = loop->getAttr(kBlockLocalAttribute)) {
       task->setAttr(kBlockLocalAttribute, hint);
     }

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "mlir/Pass/Pass.h"
+#include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
 
@@ -29,6 +30,7 @@ std::unique_ptr<mlir::Pass> CreateNarrowBoundsPass();
 std::unique_ptr<mlir::Pass> CreateReducePass();
 std::unique_ptr<mlir::Pass> CreateReductionFormPass();
 std::unique_ptr<mlir::Pass> CreateSplitRowsPass();
+std::unique_ptr<mlir::Pass> CreateJamRowsPass();
 std::unique_ptr<mlir::Pass> CreatePairAtomicsPass();
 std::unique_ptr<mlir::Pass> CreateLanesPass();
 
@@ -38,8 +40,11 @@ inline constexpr char kLanesAttribute[] = "lanes";
 // The values of proto::Lanes.
 enum class LanesWish { kWhereTheyPay = 0, kNever = 1, kWherePossible = 2 };
 
-// A kernel's attribute with the level of x86-64 that it is compiled for; absent: 3.
+// A kernel's attribute with the level of x86-64 that it is compiled for.
 inline constexpr char kCpuLevelAttribute[] = "cpu_level";
+// The least level with lanes, which is also that of kernels without the attribute.
+inline constexpr int64_t kLeastLevelOfLanes = 3;
+int64_t CpuLevelOf(ir::KernelOp kernel);
 
 // Which kernels a pass is for.
 enum class PassFor {

@@ -5,6 +5,11 @@
 
 namespace kiln {
 
+int64_t CpuLevelOf(ir::KernelOp kernel) {
+  const auto level = kernel->getAttrOfType<mlir::IntegerAttr>(kCpuLevelAttribute);
+  return level ? level.getInt() : kLeastLevelOfLanes;
+}
+
 llvm::ArrayRef<PassRow> Pipeline() {
   static const PassRow kRows[] = {
       // First: other passes may leave out what it would refuse.
@@ -74,6 +79,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"reduction-form", CreateReductionFormPass},
       // Copies bodies, so all that makes them smaller comes first.
       {"split-rows", CreateSplitRowsPass, PassFor::kCpus},
+      {"jam-rows", CreateJamRowsPass, PassFor::kCpus},
       // Last: pairs are of atomics that follow each other in the code as it is emitted.
       {"pair-atomics", CreatePairAtomicsPass},
       // Looks at whole bodies as they are emitted, and changes none.
