@@ -207,6 +207,56 @@ def test_stencils_give_what_the_cpu_gives(compare_with_cpu):
     compare_with_cpu(COMPARED)
 
 
+# An iteration computes four rows of a product, or one of those left.
+PRODUCTS = """
+import numpy as np
+import kiln as ti
+
+rng = np.random.default_rng(5)
+
+
+def products():
+    Two = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+    @ti.kernel
+    def multiply(a: Two, b: Two, c: Two):
+        for i, j in c:
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+
+    @ti.kernel
+    def add(a: Two, b: Two, c: Two, top: ti.i32):
+        for i, j in ti.ndrange((2, top), (1, c.shape[1])):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[j, k]
+
+    results = []
+    for rows, length, columns in (1, 9, 3), (4, 8, 32), (11, 17, 45):
+        a, b = ti.ndarray(ti.f32, (rows, length)), ti.ndarray(ti.f32, (length, columns))
+        c = ti.ndarray(ti.f32, (rows, columns))
+        for x in a, b:
+            x.from_numpy(rng.integers(-9, 9, x.shape).astype(np.float32))
+        multiply(a, b, c)
+        results.append(c.to_numpy())
+        b = ti.ndarray(ti.f32, (columns, length))
+        b.from_numpy(rng.integers(-9, 9, b.shape).astype(np.float32))
+        for top in -3, 2, rows:
+            add(a, b, c, top)
+        results.append(c.to_numpy())
+    return results
+
+
+CASES = [products]
+"""
+
+
+@pytest.mark.parametrize("compare_with_cpu", ["check=race,init;seed=3"], indirect=True)
+def test_products_of_several_rows(compare_with_cpu):
+    compare_with_cpu(PRODUCTS)
+
+
 RACES = """
 import numpy as np
 import kiln as ti

@@ -1,4 +1,4 @@
-// A product of matrices: four rows share a column of the second one.
+// Products of matrices: four rows share a column of the second one.
 // args: --passes=jam-rows
 kiln.kernel @product storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], soa = false, clamp = false, alias = 1, read_only = true>, #kiln.ndarray<slot = 3, axes = 2, types = [f32], soa = false, clamp = false, alias = 1, read_only = true>, #kiln.ndarray<slot = 6, axes = 2, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>] results [] {
   kiln.task.range_for "k" bounds {
@@ -36,6 +36,28 @@ kiln.kernel @product storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], 
       %b = kiln.global 1 component 0 [%k, %j] : <f32>
       %y = kiln.load %b : <f32>
       %next = arith.addf %s, %y : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 2 component 0 [%i, %j] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  } attributes {cost = 5 : i32}
+  // A GPU has more threads than this loop would leave.
+  kiln.task.range_for "small" bounds {
+    %c0 = arith.constant 0 : i64
+    %c100 = arith.constant 100 : i64
+    kiln.yield %c0, %c100, %c0, %c100 : i64, i64, i64, i64
+  } body (%i : i32, %j : i32) {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0.0 : f32
+    %length = kiln.extent 0 axis 1 : i32
+    %sum = kiln.for %k = %zero to %length : i32 carry (%s = %none : f32) {
+      %b = kiln.global 1 component 0 [%k, %j] : <f32>
+      %a = kiln.global 0 component 0 [%i, %k] : <f32>
+      %x = kiln.load %a : <f32>
+      %y = kiln.load %b : <f32>
+      %xy = arith.mulf %x, %y : f32
+      %next = arith.addf %s, %xy : f32
       kiln.continue %next : f32
     }
     %c = kiln.global 2 component 0 [%i, %j] : <f32>
@@ -148,6 +170,27 @@ kiln.kernel @product storages [#kiln.ndarray<slot = 0, axes = 2, types = [f32], 
 // CHECK-NEXT:       }
 // CHECK-NEXT:       %1 = kiln.global 2 component 0[%arg0, %arg1] : <f32>
 // CHECK-NEXT:       kiln.store %0, %1 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "small" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c100_i64 = arith.constant 100 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c100_i64, %c0_i64, %c100_i64 : i64, i64, i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.extent 0 axis 1 : i32
+// CHECK-NEXT:       %1 = kiln.for %arg2 = %c0_i32 to %0 : i32 carry (%arg3 = %cst : f32) {
+// CHECK-NEXT:         %3 = kiln.global 1 component 0[%arg2, %arg1] : <f32>
+// CHECK-NEXT:         %4 = kiln.global 0 component 0[%arg0, %arg2] : <f32>
+// CHECK-NEXT:         %5 = kiln.load %4 : <f32>
+// CHECK-NEXT:         %6 = kiln.load %3 : <f32>
+// CHECK-NEXT:         %7 = arith.mulf %5, %6 : f32
+// CHECK-NEXT:         %8 = arith.addf %arg3, %7 : f32
+// CHECK-NEXT:         kiln.continue %8 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %2 = kiln.global 2 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:       kiln.store %1, %2 : <f32>
 // CHECK-NEXT:       kiln.continue
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 5 : i32, max_threads = 0 : i32}
 // CHECK-NEXT:     kiln.return

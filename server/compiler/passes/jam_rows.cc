@@ -17,8 +17,8 @@
 //                                             } attributes {rows = 4}
 //
 // A product of matrices then loads `b` once for several rows, whose sums do not wait for each
-// other. (Carr and Kennedy: Improving the Ratio of Memory Operations to Floating-Point Operations
-// in Loops, TOPLAS 1994.)
+// other. That also holds for the threads of a GPU. (Carr and Kennedy: Improving the Ratio of Memory
+// Operations to Floating-Point Operations in Loops, TOPLAS 1994.)
 //
 // The copies of an op follow each other, so each row's own ops stay in order. Iterations of a
 // parallel loop must not depend on each other's order, and so do not see the difference.
@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -53,8 +54,11 @@ namespace arith = mlir::arith;
 using mlir::Value;
 
 // As many sums as registers hold, where a column is two vectors (LaneEmitter::LanesFor), or scalar
-// at the least level.
+// at the least level. A thread of a GPU has more registers, but more sums would leave fewer threads
+// and save little: of n rows, n + 1 loads serve n products.
 constexpr int kMostSums = 4, kMostSumsOfV4 = 8, kMostSumsOfScalars = 8;
+// A GPU's loop stays as it is if fewer threads would be left: they fill it only once or twice.
+constexpr int64_t kFewThreads = 1 << 15;
 // Of a body. Larger ones do more than wait for loads.
 constexpr int kMostOps = 32;
 // Inner loops of fewer iterations do not repay the code.
@@ -79,8 +83,9 @@ class Jam {
     upper_ = bounds->getOperand(2 * dimension + 1);
   }
 
-  // How many rows an iteration should compute; 1: the task should stay as it is.
-  int Rows(int64_t cpu_level);
+  // How many rows an iteration should compute; 1: the task should stay as it is. No level: for a
+  // GPU.
+  int Rows(std::optional<int64_t> cpu_level);
   // At least two.
   void Rewrite(int rows);
 
@@ -95,6 +100,7 @@ class Jam {
   }
   bool SharesLoads();
   int Sums();
+  bool LeavesFewThreads(int64_t rows);
 
   void RewriteBounds(int rows);
   void CopyRows(mlir::OpBuilder& b, Value first, llvm::ArrayRef<mlir::Operation*> ops, int rows);
@@ -190,7 +196,19 @@ int Jam::Sums() {
   return most;
 }
 
-int Jam::Rows(int64_t cpu_level) {
+// Whether the task is known to have few iterations of so many rows.
+bool Jam::LeavesFewThreads(int64_t rows) {
+  int64_t total = 1;
+  mlir::Operation* bounds = task_.getBounds().front().getTerminator();
+  for (unsigned d = 0; d < bounds->getNumOperands(); d += 2) {
+    const auto constant = ConstantBoundsOf(bounds->getOperand(d), bounds->getOperand(d + 1));
+    if (!constant || constant->upper <= constant->lower) return false;
+    if (__builtin_mul_overflow(total, constant->upper - constant->lower, &total)) return false;
+  }
+  return total / rows < kFewThreads;
+}
+
+int Jam::Rows(std::optional<int64_t> cpu_level) {
   Invariants invariants;
   if (!upper_.getType().isInteger(64) || !ConstantOf(lower_) || !invariants.Has(upper_)) return 1;
   int ops = 0;
@@ -198,7 +216,9 @@ int Jam::Rows(int64_t cpu_level) {
   if (ops > kMostOps) return 1;
   own_.insert(row_);
   if (!MarkBlock(task_.getBody().front()) || !SharesLoads()) return 1;
-  unsigned rows = llvm::bit_floor(static_cast<unsigned>(std::max(MostSums(cpu_level) / Sums(), 1)));
+  const int most = MostSums(cpu_level.value_or(kLeastLevelOfLanes)) / Sums();
+  unsigned rows = llvm::bit_floor(static_cast<unsigned>(std::max(most, 1)));
+  if (!cpu_level && LeavesFewThreads(rows)) return 1;
   // Twice as many at least, or all would be left over.
   const auto bounds = ConstantBoundsOf(lower_, upper_);
   while (bounds && rows > 1 && bounds->upper - bounds->lower < 2 * int64_t{rows}) rows /= 2;
@@ -327,13 +347,13 @@ struct JamRowsPass : mlir::PassWrapper<JamRowsPass, mlir::OperationPass<ir::Kern
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(JamRowsPass)
   llvm::StringRef getArgument() const override { return "jam-rows"; }
   void runOnOperation() override {
-    const int64_t cpu_level = CpuLevelOf(getOperation());
+    const std::optional<int64_t> cpu_level = CpuLevelOf(getOperation());
     for (auto task : getOperation().getBodyRegion().getOps<ir::RangeTaskOp>())
       JamIn(task, cpu_level);
   }
 
   // The innermost dimension that gains, beside the one of the columns.
-  static void JamIn(ir::RangeTaskOp task, int64_t cpu_level) {
+  static void JamIn(ir::RangeTaskOp task, std::optional<int64_t> cpu_level) {
     // A thread's own loop may depend on the order. A wish for the size of blocks is of iterations.
     if (task.isSparse() || task.getMaxThreads() == 1 || task.getBlockDim() != 0) return;
     if (!task.getInits().empty()) return;

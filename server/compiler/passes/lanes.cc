@@ -704,7 +704,7 @@ class Lanes : public mlir::PassWrapper<Lanes, mlir::OperationPass<ir::KernelOp>>
     const auto wish = getOperation()->getAttrOfType<mlir::IntegerAttr>(kLanesAttribute);
     const LanesWish when = wish ? static_cast<LanesWish>(wish.getInt()) : LanesWish::kWhereTheyPay;
     if (when == LanesWish::kNever) return;
-    const int64_t level = CpuLevelOf(getOperation());
+    const int64_t level = CpuLevelOf(getOperation()).value_or(kLeastLevelOfLanes);
     if (level < kLeastLevelOfLanes) return;
     const Costs& costs = level > kLeastLevelOfLanes ? kCostsOfV4 : kCostsOfV3;
     for (auto op : getOperation().getBody().getOps<ir::RangeTaskOp>()) {

@@ -3,6 +3,7 @@
 #define KILN_SERVER_COMPILER_PASSES_PASSES_H_
 
 #include <memory>
+#include <optional>
 
 #include "llvm/ADT/ArrayRef.h"
 #include "mlir/Pass/Pass.h"
@@ -40,11 +41,11 @@ inline constexpr char kLanesAttribute[] = "lanes";
 // The values of proto::Lanes.
 enum class LanesWish { kWhereTheyPay = 0, kNever = 1, kWherePossible = 2 };
 
-// A kernel's attribute with the level of x86-64 that it is compiled for.
+// A kernel's attribute with the level of x86-64 that it is compiled for; absent: for a GPU.
 inline constexpr char kCpuLevelAttribute[] = "cpu_level";
-// The least level with lanes, which is also that of kernels without the attribute.
+std::optional<int64_t> CpuLevelOf(ir::KernelOp kernel);
+// The least level with lanes.
 inline constexpr int64_t kLeastLevelOfLanes = 3;
-int64_t CpuLevelOf(ir::KernelOp kernel);
 
 // Which kernels a pass is for.
 enum class PassFor {

@@ -5,9 +5,9 @@
 
 namespace kiln {
 
-int64_t CpuLevelOf(ir::KernelOp kernel) {
+std::optional<int64_t> CpuLevelOf(ir::KernelOp kernel) {
   const auto level = kernel->getAttrOfType<mlir::IntegerAttr>(kCpuLevelAttribute);
-  return level ? level.getInt() : kLeastLevelOfLanes;
+  return level ? std::optional(level.getInt()) : std::nullopt;
 }
 
 llvm::ArrayRef<PassRow> Pipeline() {
@@ -79,7 +79,7 @@ llvm::ArrayRef<PassRow> Pipeline() {
       {"reduction-form", CreateReductionFormPass},
       // Copies bodies, so all that makes them smaller comes first.
       {"split-rows", CreateSplitRowsPass, PassFor::kCpus},
-      {"jam-rows", CreateJamRowsPass, PassFor::kCpus},
+      {"jam-rows", CreateJamRowsPass},
       // Last: pairs are of atomics that follow each other in the code as it is emitted.
       {"pair-atomics", CreatePairAtomicsPass},
       // Looks at whole bodies as they are emitted, and changes none.

@@ -65,6 +65,8 @@ bool AddUpper(ir::KernelOp kernel, mlir::Value upper, int depth, Length* length)
   // Of a loop that a return may have made empty: its own bound is the last operand.
   if (llvm::isa<arith::SelectOp>(op)) return go_on(2);
   if (llvm::isa<arith::MinSIOp, arith::MaxSIOp>(op)) return go_on(0) || go_on(1);
+  // An iteration computes so many rows: the task's items of a thread (RangeTaskOp::getRows).
+  if (llvm::isa<arith::DivSIOp>(op)) return ConstantOf(op->getOperand(1)) && go_on(0);
   if (llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
     return ConstantOf(op->getOperand(1)) && go_on(0);
   }

@@ -9,7 +9,8 @@ namespace kiln::cuda {
 
 // States the length of a loop whose bounds are not constant as a product of arguments of the
 // launch, if it is roughly one. Constants that bounds add to it are left out, since any grid is
-// right. Loops whose bounds are in the device's memory have none.
+// right. Loops whose bounds are in the device's memory have none. It counts rows of the program's
+// loop, also if an iteration computes several.
 void SetLength(ir::RangeTaskOp op, proto::Task* task);
 
 }  // namespace kiln::cuda

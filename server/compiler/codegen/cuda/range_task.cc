@@ -313,6 +313,7 @@ void EmitRangeTask(KernelState* state, ir::RangeTaskOp op, int number, proto::Ta
     task->set_end(*total);
   } else {
     SetLength(op, task);
+    task->set_items_per_thread(op.getRows().value_or(0));
   }
   Histograms histograms(f, op);
   if (histograms.Pay(emitter.ConstantTotal())) {
