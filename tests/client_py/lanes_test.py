@@ -110,6 +110,77 @@ def test_dead_lanes_neither_divide_nor_read():
     assert_same(program)
 
 
+# Lanes keep what they first read in a loop. Some hold indices out of range: no lane may read more
+# cells than it would alone.
+def test_kept_loads_read_the_cells_of_their_lanes_alone():
+    n = 61
+
+    def program():
+        pair = ti.types.struct(x=ti.f32, z=ti.i32)
+        pairs, out = pair.field(shape=16), ti.field(ti.f32, n)
+        pairs.x.from_numpy(special(16))
+        pairs.z.from_numpy(np.arange(16, dtype=np.int32) * 5)
+
+        @ti.kernel
+        def run(ends: ti.i32):
+            for i in out:
+                at = (i - 30) * 100_000_000 + i % 2
+                sum = 0.0
+                for k in range(9):
+                    if 0 <= at < 16:
+                        sum += pairs[at].x + k
+                        if (i + k) % 3 == ends:
+                            continue
+                        sum *= pairs[at].z
+                    beyond = at - 1
+                    if k == i % 7 or 0 <= at < 16:
+                        if beyond >= 0 and beyond < 16:
+                            sum -= pairs[beyond].z
+                        if k > 5 and i % 5 == ends:
+                            break
+                out[i] = sum
+
+        run(1)
+        first = out.to_numpy()
+        run(-1)
+        return first, out.to_numpy()
+
+    assert_same(program)
+
+
+# What the loop writes, under whatever name, lanes read anew.
+@pytest.mark.parametrize("same", (False, True))
+def test_loads_of_what_a_loop_writes_are_not_kept(same):
+    n = 67
+
+    def program():
+        pair = ti.types.struct(x=ti.f32, z=ti.i32)
+        pairs = pair.field(shape=n)
+        pairs.z.from_numpy(np.arange(n, dtype=np.int32))
+
+        @ti.kernel
+        def run(a: ti.types.ndarray(ti.f32, 2), b: ti.types.ndarray(ti.f32, 2)):
+            for i in range(n):
+                for j in range(i % 4):
+                    if pairs[i].z & 1:
+                        pairs[i].x += a[i, 0] + pairs[i].x * 0.5
+                    for k in range(i % 5):
+                        if (i + k) % 3:
+                            a[i, 1] += b[i, 0] + j
+                        else:
+                            b[i, 0] = a[i, 1] * 0.25
+                            ti.atomic_add(pairs[i].z, k)
+                        if pairs[i].z % 3 == 0:
+                            a[i, 0] += 1
+
+        a = np.arange(2 * n, dtype=np.float32).reshape(n, 2) / 8
+        b = a if same else a[::-1].copy()
+        run(a, b)
+        return a, b, pairs.x.to_numpy(), pairs.z.to_numpy()
+
+    assert_same(program)
+
+
 # Loops of few operations over long rows run in up to 64 lanes.
 @pytest.mark.parametrize("n", (256, 259, 317, 320))
 def test_many_lanes(n):

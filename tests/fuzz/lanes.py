@@ -49,6 +49,7 @@ class Program:
             f"R, Z = ti.{self.real}, ti.{self.whole}",
             f"fi = ti.field(R, {self.n}); zi = ti.field(ti.i32, {self.n})",
             f"square = ti.field(R, ({self.n}, 17))",
+            f"pairs = ti.types.struct(x=R, z=ti.i32).field(shape={self.n})",
             "histogram = ti.field(ti.i32, 16)",
             "least = ti.field(ti.i32, 4); most = ti.field(ti.i32, 4)",
             "low = ti.field(ti.f32, ()); total = ti.field(Z, ())",
@@ -244,6 +245,7 @@ class Program:
             "ti.random(ti.i32)",
         ]  # fmt: skip
         forms += [f"{n}[({a}) & 3]" for n, kind in self.arrays if kind != "R"]
+        forms += ["pairs[i].z", f"pairs[({a}) % {self.n}].z", f"ti.cast({self.oz}, ti.i32)"]
         if self.random.random() < 0.1:
             return f"({a} // {b} if {b} != 0 else 1)"
         return pick(forms)
@@ -266,6 +268,7 @@ class Program:
             f"ti.select({self.truth_small()}, {a}, {b})", "ti.random(R)",
         ]  # fmt: skip
         forms += [f"{n}[({i}) & 3]" for n, kind in self.arrays if kind == "R"]
+        forms += ["pairs[i].x", f"pairs[({i}) % {self.n}].x", self.ox]
         return pick(forms)
 
 
@@ -292,13 +295,14 @@ def run_all(path, levels):
         exec(compile(text, name, "exec"), module)
         numbers = numpy.random.RandomState(1)
         special = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-40, 1e38])
-        for field in (module["fi"], module["square"]):
+        for field in (module["fi"], module["square"], module["pairs"].x):
             shape = field.to_numpy().shape
             values = numbers.standard_normal(shape)
             odd = numbers.random_sample(shape) < 0.1
             values[odd] = numbers.choice(special, odd.sum())
             field.from_numpy(values.astype(field.to_numpy().dtype))
-        module["zi"].from_numpy(numbers.randint(-20, 20, module["zi"].shape).astype(numpy.int32))
+        for field in (module["zi"], module["pairs"].z):
+            field.from_numpy(numbers.randint(-20, 20, field.shape).astype(numpy.int32))
         module["kernel"](*module["ARGUMENTS"])
         return [bits(x) for x in module["RESULTS"]]
 

@@ -550,3 +550,365 @@ kiln.kernel @sums storages [
 // CHECK-NEXT: !10 = distinct !{!10, !9}
 // CHECK-NEXT: !11 = distinct !{!11, !9}
 // CHECK-NEXT: !12 = distinct !{!12, !9}
+
+// -----
+// A kept load: lanes that run the branch for the first time read, and the value is there afterwards.
+kiln.kernel @near storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "near_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 100 : i32
+    %none = arith.constant 0.0 : f32
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f32) {
+      %a = kiln.global 1 component 0 [%j] : <f32>
+      %x = kiln.load %a : <f32>
+      %less = arith.cmpf olt, %x, %s : f32
+      %next = kiln.if %less -> f32 {
+        %b = kiln.global 1 component 1 [%i] : <f32>
+        %y = kiln.load %b : <f32>
+        %more = arith.addf %s, %y fastmath<reassoc> : f32
+        kiln.yield %more : f32
+      } else {
+        kiln.yield %s : f32
+      }
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: ; ModuleID = 'kernel'
+// CHECK-NEXT: source_filename = "kernel"
+// CHECK-NEXT: target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+// CHECK-NEXT: target triple = "x86_64-unknown-linux-gnu"
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define void @task_0(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %4 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %5 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %6 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %7 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %8 = alloca i64, align 8
+// CHECK-NEXT:   %9 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %10 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %11 = alloca <8 x float>, align 32
+// CHECK-NEXT:   %12 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %13 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %14 = load ptr, ptr %13, align 8, !invariant.load !0
+// CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %14, i64 8
+// CHECK-NEXT:   %16 = load i64, ptr %15, align 8, !invariant.load !0
+// CHECK-NEXT:   %17 = getelementptr inbounds i8, ptr %14, i64 16
+// CHECK-NEXT:   %18 = load ptr, ptr %17, align 8, !invariant.load !0
+// CHECK-NEXT:   store i64 0, ptr %8, align 8
+// CHECK-NEXT:   %19 = getelementptr inbounds i8, ptr %14, i64 0
+// CHECK-NEXT:   %20 = load ptr, ptr %19, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %21 = sub i64 %16, 0
+// CHECK-NEXT:   %22 = icmp sgt i64 %21, 0
+// CHECK-NEXT:   %23 = select i1 %22, i64 %21, i64 0
+// CHECK-NEXT:   %24 = icmp slt i64 %1, %2
+// CHECK-NEXT:   br i1 %24, label %some, label %return
+// CHECK-NEXT: some:                                             ; preds = %start
+// CHECK-NEXT:   %25 = sub i64 %23, 512
+// CHECK-NEXT:   %26 = call i64 @llvm.smax.i64(i64 %25, i64 0)
+// CHECK-NEXT:   %27 = call i64 @llvm.smin.i64(i64 %1, i64 %26)
+// CHECK-NEXT:   %28 = and i64 %27, -512
+// CHECK-NEXT:   %29 = sub i64 %1, %1
+// CHECK-NEXT:   %30 = add i64 %29, %28
+// CHECK-NEXT:   %31 = icmp eq i64 %1, %23
+// CHECK-NEXT:   %32 = select i1 %31, i64 %1, i64 %30
+// CHECK-NEXT:   %33 = sub i64 %23, 512
+// CHECK-NEXT:   %34 = call i64 @llvm.smax.i64(i64 %33, i64 0)
+// CHECK-NEXT:   %35 = call i64 @llvm.smin.i64(i64 %2, i64 %34)
+// CHECK-NEXT:   %36 = and i64 %35, -512
+// CHECK-NEXT:   %37 = sub i64 %2, %2
+// CHECK-NEXT:   %38 = add i64 %37, %36
+// CHECK-NEXT:   %39 = icmp eq i64 %2, %23
+// CHECK-NEXT:   %40 = select i1 %39, i64 %2, i64 %38
+// CHECK-NEXT:   %41 = icmp slt i64 %32, %40
+// CHECK-NEXT:   br i1 %41, label %left, label %return
+// CHECK-NEXT: left:                                             ; preds = %some
+// CHECK-NEXT:   %42 = add nsw i64 %40, 0
+// CHECK-NEXT:   %43 = add nsw i64 %32, 0
+// CHECK-NEXT:   %44 = sub nsw i64 %42, %43
+// CHECK-NEXT:   %45 = and i64 %44, -8
+// CHECK-NEXT:   %46 = add nsw i64 %43, %45
+// CHECK-NEXT:   br label %lanes
+// CHECK-NEXT: lanes:                                            ; preds = %end, %left
+// CHECK-NEXT:   %47 = phi i64 [ %43, %left ], [ %65, %end ]
+// CHECK-NEXT:   %48 = icmp slt i64 %47, %46
+// CHECK-NEXT:   br i1 %48, label %iterations, label %lanes_end
+// CHECK-NEXT: iterations:                                       ; preds = %lanes
+// CHECK-NEXT:   %49 = trunc i64 %47 to i32
+// CHECK-NEXT:   %.splatinsert = insertelement <8 x i32> poison, i32 %49, i64 0
+// CHECK-NEXT:   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %50 = add <8 x i32> %.splat, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %12, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %11, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %10, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %10, align 32
+// CHECK-NEXT:   br label %for
+// CHECK-NEXT: lanes_end:                                        ; preds = %lanes
+// CHECK-NEXT:   br label %lanes5
+// CHECK-NEXT: for:                                              ; preds = %after, %iterations
+// CHECK-NEXT:   %51 = phi i32 [ 0, %iterations ], [ %77, %after ]
+// CHECK-NEXT:   %52 = icmp slt i32 %51, 100
+// CHECK-NEXT:   br i1 %52, label %body, label %end
+// CHECK-NEXT: body:                                             ; preds = %for
+// CHECK-NEXT:   %53 = load <8 x float>, ptr %10, align 32
+// CHECK-NEXT:   %54 = sext i32 %51 to i64
+// CHECK-NEXT:   %55 = mul nsw i64 %54, 8
+// CHECK-NEXT:   %56 = getelementptr i8, ptr %18, i64 %55
+// CHECK-NEXT:   %57 = load float, ptr %56, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %.splatinsert1 = insertelement <8 x float> poison, float %57, i64 0
+// CHECK-NEXT:   %.splat2 = shufflevector <8 x float> %.splatinsert1, <8 x float> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %58 = fcmp olt <8 x float> %.splat2, %53
+// CHECK-NEXT:   %59 = xor <8 x i1> %58, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %9, align 32
+// CHECK-NEXT:   %60 = bitcast <8 x i1> %58 to i8
+// CHECK-NEXT:   %61 = icmp ne i8 %60, 0
+// CHECK-NEXT:   br i1 %61, label %then, label %after
+// CHECK-NEXT: end:                                              ; preds = %for
+// CHECK-NEXT:   %62 = load <8 x float>, ptr %10, align 32
+// CHECK-NEXT:   %63 = mul nsw i64 %47, 4
+// CHECK-NEXT:   %64 = getelementptr i8, ptr %20, i64 %63
+// CHECK-NEXT:   store <8 x float> %62, ptr %64, align 4, !alias.scope !9, !noalias !10
+// CHECK-NEXT:   %65 = add nsw i64 %47, 8
+// CHECK-NEXT:   br label %lanes, !llvm.loop !11
+// CHECK-NEXT: then:                                             ; preds = %body
+// CHECK-NEXT:   %66 = mul nsw i64 %47, 8
+// CHECK-NEXT:   %67 = add nsw i64 %66, 4
+// CHECK-NEXT:   %68 = getelementptr i8, ptr %18, i64 %67
+// CHECK-NEXT:   %69 = load <8 x i32>, ptr %12, align 32
+// CHECK-NEXT:   %70 = icmp slt <8 x i32> %69, zeroinitializer
+// CHECK-NEXT:   %71 = xor <8 x i1> %70, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %72 = select <8 x i1> %58, <8 x i1> %71, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %73 = bitcast <8 x i1> %72 to i8
+// CHECK-NEXT:   %74 = icmp ne i8 %73, 0
+// CHECK-NEXT:   br i1 %74, label %read, label %have_read
+// CHECK-NEXT: after:                                            ; preds = %have_read, %body
+// CHECK-NEXT:   %75 = load <8 x float>, ptr %9, align 32
+// CHECK-NEXT:   %76 = select <8 x i1> %58, <8 x float> %75, <8 x float> %53
+// CHECK-NEXT:   store <8 x float> %76, ptr %10, align 32
+// CHECK-NEXT:   %77 = add nsw i32 %51, 1
+// CHECK-NEXT:   br label %for, !llvm.loop !13
+// CHECK-NEXT: read:                                             ; preds = %then
+// CHECK-NEXT:   %78 = mul nsw i64 %47, 8
+// CHECK-NEXT:   %79 = add nsw i64 %78, 4
+// CHECK-NEXT:   %80 = getelementptr i8, ptr %18, i64 %79
+// CHECK-NEXT:   %.splatinsert3 = insertelement <8 x ptr> poison, ptr %8, i64 0
+// CHECK-NEXT:   %.splat4 = shufflevector <8 x ptr> %.splatinsert3, <8 x ptr> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %81 = getelementptr i8, ptr %80, <8 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56>
+// CHECK-NEXT:   %82 = select <8 x i1> %72, <8 x ptr> %81, <8 x ptr> %.splat4
+// CHECK-NEXT:   %83 = extractelement <8 x ptr> %82, i64 0
+// CHECK-NEXT:   %84 = load float, ptr %83, align 4
+// CHECK-NEXT:   %85 = insertelement <8 x float> poison, float %84, i64 0
+// CHECK-NEXT:   %86 = extractelement <8 x ptr> %82, i64 1
+// CHECK-NEXT:   %87 = load float, ptr %86, align 4
+// CHECK-NEXT:   %88 = insertelement <8 x float> %85, float %87, i64 1
+// CHECK-NEXT:   %89 = extractelement <8 x ptr> %82, i64 2
+// CHECK-NEXT:   %90 = load float, ptr %89, align 4
+// CHECK-NEXT:   %91 = insertelement <8 x float> %88, float %90, i64 2
+// CHECK-NEXT:   %92 = extractelement <8 x ptr> %82, i64 3
+// CHECK-NEXT:   %93 = load float, ptr %92, align 4
+// CHECK-NEXT:   %94 = insertelement <8 x float> %91, float %93, i64 3
+// CHECK-NEXT:   %95 = extractelement <8 x ptr> %82, i64 4
+// CHECK-NEXT:   %96 = load float, ptr %95, align 4
+// CHECK-NEXT:   %97 = insertelement <8 x float> %94, float %96, i64 4
+// CHECK-NEXT:   %98 = extractelement <8 x ptr> %82, i64 5
+// CHECK-NEXT:   %99 = load float, ptr %98, align 4
+// CHECK-NEXT:   %100 = insertelement <8 x float> %97, float %99, i64 5
+// CHECK-NEXT:   %101 = extractelement <8 x ptr> %82, i64 6
+// CHECK-NEXT:   %102 = load float, ptr %101, align 4
+// CHECK-NEXT:   %103 = insertelement <8 x float> %100, float %102, i64 6
+// CHECK-NEXT:   %104 = extractelement <8 x ptr> %82, i64 7
+// CHECK-NEXT:   %105 = load float, ptr %104, align 4
+// CHECK-NEXT:   %106 = insertelement <8 x float> %103, float %105, i64 7
+// CHECK-NEXT:   %107 = load <8 x float>, ptr %11, align 32
+// CHECK-NEXT:   %108 = select <8 x i1> %72, <8 x float> %106, <8 x float> %107
+// CHECK-NEXT:   store <8 x float> %108, ptr %11, align 32
+// CHECK-NEXT:   %109 = or <8 x i1> %70, %58
+// CHECK-NEXT:   %110 = sext <8 x i1> %109 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %110, ptr %12, align 32
+// CHECK-NEXT:   br label %have_read
+// CHECK-NEXT: have_read:                                        ; preds = %read, %then
+// CHECK-NEXT:   %111 = load <8 x float>, ptr %11, align 32
+// CHECK-NEXT:   %112 = fadd reassoc <8 x float> %53, %111
+// CHECK-NEXT:   store <8 x float> %112, ptr %9, align 32
+// CHECK-NEXT:   br label %after
+// CHECK-NEXT: lanes5:                                           ; preds = %stored, %lanes_end
+// CHECK-NEXT:   %113 = phi i64 [ %46, %lanes_end ], [ %186, %stored ]
+// CHECK-NEXT:   %114 = icmp slt i64 %113, %42
+// CHECK-NEXT:   br i1 %114, label %iterations6, label %lanes_end7
+// CHECK-NEXT: iterations6:                                      ; preds = %lanes5
+// CHECK-NEXT:   %115 = sub nsw i64 %42, %113
+// CHECK-NEXT:   %116 = call i64 @llvm.smin.i64(i64 %115, i64 8)
+// CHECK-NEXT:   %117 = trunc i64 %116 to i32
+// CHECK-NEXT:   %.splatinsert8 = insertelement <8 x i32> poison, i32 %117, i64 0
+// CHECK-NEXT:   %.splat9 = shufflevector <8 x i32> %.splatinsert8, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %118 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat9
+// CHECK-NEXT:   %119 = trunc i64 %113 to i32
+// CHECK-NEXT:   %.splatinsert10 = insertelement <8 x i32> poison, i32 %119, i64 0
+// CHECK-NEXT:   %.splat11 = shufflevector <8 x i32> %.splatinsert10, <8 x i32> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %120 = add <8 x i32> %.splat11, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %7, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %6, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %5, align 32
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %5, align 32
+// CHECK-NEXT:   br label %for12
+// CHECK-NEXT: lanes_end7:                                       ; preds = %lanes5
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: for12:                                            ; preds = %after18, %iterations6
+// CHECK-NEXT:   %121 = phi i32 [ 0, %iterations6 ], [ %150, %after18 ]
+// CHECK-NEXT:   %122 = icmp slt i32 %121, 100
+// CHECK-NEXT:   br i1 %122, label %body13, label %end14
+// CHECK-NEXT: body13:                                           ; preds = %for12
+// CHECK-NEXT:   %123 = load <8 x float>, ptr %5, align 32
+// CHECK-NEXT:   %124 = sext i32 %121 to i64
+// CHECK-NEXT:   %125 = mul nsw i64 %124, 8
+// CHECK-NEXT:   %126 = getelementptr i8, ptr %18, i64 %125
+// CHECK-NEXT:   %127 = load float, ptr %126, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %.splatinsert15 = insertelement <8 x float> poison, float %127, i64 0
+// CHECK-NEXT:   %.splat16 = shufflevector <8 x float> %.splatinsert15, <8 x float> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %128 = fcmp olt <8 x float> %.splat16, %123
+// CHECK-NEXT:   %129 = select <8 x i1> %118, <8 x i1> %128, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %130 = xor <8 x i1> %128, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %131 = select <8 x i1> %118, <8 x i1> %130, <8 x i1> zeroinitializer
+// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %4, align 32
+// CHECK-NEXT:   %132 = bitcast <8 x i1> %129 to i8
+// CHECK-NEXT:   %133 = icmp ne i8 %132, 0
+// CHECK-NEXT:   br i1 %133, label %then17, label %after18
+// CHECK-NEXT: end14:                                            ; preds = %for12
+// CHECK-NEXT:   %134 = load <8 x float>, ptr %5, align 32
+// CHECK-NEXT:   %135 = mul nsw i64 %113, 4
+// CHECK-NEXT:   %136 = getelementptr i8, ptr %20, i64 %135
+// CHECK-NEXT:   %137 = bitcast <8 x i1> %118 to i8
+// CHECK-NEXT:   %138 = icmp eq i8 %137, -1
+// CHECK-NEXT:   br i1 %138, label %whole, label %part
+// CHECK-NEXT: then17:                                           ; preds = %body13
+// CHECK-NEXT:   %139 = mul nsw i64 %113, 8
+// CHECK-NEXT:   %140 = add nsw i64 %139, 4
+// CHECK-NEXT:   %141 = getelementptr i8, ptr %18, i64 %140
+// CHECK-NEXT:   %142 = load <8 x i32>, ptr %7, align 32
+// CHECK-NEXT:   %143 = icmp slt <8 x i32> %142, zeroinitializer
+// CHECK-NEXT:   %144 = xor <8 x i1> %143, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %145 = select <8 x i1> %129, <8 x i1> %144, <8 x i1> zeroinitializer
+// CHECK-NEXT:   %146 = bitcast <8 x i1> %145 to i8
+// CHECK-NEXT:   %147 = icmp ne i8 %146, 0
+// CHECK-NEXT:   br i1 %147, label %read19, label %have_read20
+// CHECK-NEXT: after18:                                          ; preds = %have_read20, %body13
+// CHECK-NEXT:   %148 = load <8 x float>, ptr %4, align 32
+// CHECK-NEXT:   %149 = select <8 x i1> %128, <8 x float> %148, <8 x float> %123
+// CHECK-NEXT:   store <8 x float> %149, ptr %5, align 32
+// CHECK-NEXT:   %150 = add nsw i32 %121, 1
+// CHECK-NEXT:   br label %for12, !llvm.loop !14
+// CHECK-NEXT: read19:                                           ; preds = %then17
+// CHECK-NEXT:   %151 = mul nsw i64 %113, 8
+// CHECK-NEXT:   %152 = add nsw i64 %151, 4
+// CHECK-NEXT:   %153 = getelementptr i8, ptr %18, i64 %152
+// CHECK-NEXT:   %.splatinsert21 = insertelement <8 x ptr> poison, ptr %8, i64 0
+// CHECK-NEXT:   %.splat22 = shufflevector <8 x ptr> %.splatinsert21, <8 x ptr> poison, <8 x i32> zeroinitializer
+// CHECK-NEXT:   %154 = getelementptr i8, ptr %153, <8 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56>
+// CHECK-NEXT:   %155 = select <8 x i1> %145, <8 x ptr> %154, <8 x ptr> %.splat22
+// CHECK-NEXT:   %156 = extractelement <8 x ptr> %155, i64 0
+// CHECK-NEXT:   %157 = load float, ptr %156, align 4
+// CHECK-NEXT:   %158 = insertelement <8 x float> poison, float %157, i64 0
+// CHECK-NEXT:   %159 = extractelement <8 x ptr> %155, i64 1
+// CHECK-NEXT:   %160 = load float, ptr %159, align 4
+// CHECK-NEXT:   %161 = insertelement <8 x float> %158, float %160, i64 1
+// CHECK-NEXT:   %162 = extractelement <8 x ptr> %155, i64 2
+// CHECK-NEXT:   %163 = load float, ptr %162, align 4
+// CHECK-NEXT:   %164 = insertelement <8 x float> %161, float %163, i64 2
+// CHECK-NEXT:   %165 = extractelement <8 x ptr> %155, i64 3
+// CHECK-NEXT:   %166 = load float, ptr %165, align 4
+// CHECK-NEXT:   %167 = insertelement <8 x float> %164, float %166, i64 3
+// CHECK-NEXT:   %168 = extractelement <8 x ptr> %155, i64 4
+// CHECK-NEXT:   %169 = load float, ptr %168, align 4
+// CHECK-NEXT:   %170 = insertelement <8 x float> %167, float %169, i64 4
+// CHECK-NEXT:   %171 = extractelement <8 x ptr> %155, i64 5
+// CHECK-NEXT:   %172 = load float, ptr %171, align 4
+// CHECK-NEXT:   %173 = insertelement <8 x float> %170, float %172, i64 5
+// CHECK-NEXT:   %174 = extractelement <8 x ptr> %155, i64 6
+// CHECK-NEXT:   %175 = load float, ptr %174, align 4
+// CHECK-NEXT:   %176 = insertelement <8 x float> %173, float %175, i64 6
+// CHECK-NEXT:   %177 = extractelement <8 x ptr> %155, i64 7
+// CHECK-NEXT:   %178 = load float, ptr %177, align 4
+// CHECK-NEXT:   %179 = insertelement <8 x float> %176, float %178, i64 7
+// CHECK-NEXT:   %180 = load <8 x float>, ptr %6, align 32
+// CHECK-NEXT:   %181 = select <8 x i1> %145, <8 x float> %179, <8 x float> %180
+// CHECK-NEXT:   store <8 x float> %181, ptr %6, align 32
+// CHECK-NEXT:   %182 = or <8 x i1> %143, %129
+// CHECK-NEXT:   %183 = sext <8 x i1> %182 to <8 x i32>
+// CHECK-NEXT:   store <8 x i32> %183, ptr %7, align 32
+// CHECK-NEXT:   br label %have_read20
+// CHECK-NEXT: have_read20:                                      ; preds = %read19, %then17
+// CHECK-NEXT:   %184 = load <8 x float>, ptr %6, align 32
+// CHECK-NEXT:   %185 = fadd reassoc <8 x float> %123, %184
+// CHECK-NEXT:   store <8 x float> %185, ptr %4, align 32
+// CHECK-NEXT:   br label %after18
+// CHECK-NEXT: whole:                                            ; preds = %end14
+// CHECK-NEXT:   store <8 x float> %134, ptr %136, align 4, !alias.scope !9, !noalias !10
+// CHECK-NEXT:   br label %stored
+// CHECK-NEXT: part:                                             ; preds = %end14
+// CHECK-NEXT:   call void @llvm.masked.store.v8f32.p0(<8 x float> %134, ptr %136, i32 4, <8 x i1> %118), !alias.scope !9, !noalias !10
+// CHECK-NEXT:   br label %stored
+// CHECK-NEXT: stored:                                           ; preds = %part, %whole
+// CHECK-NEXT:   %186 = add nsw i64 %113, 8
+// CHECK-NEXT:   br label %lanes5, !llvm.loop !15
+// CHECK-NEXT: return:                                           ; preds = %lanes_end7, %some, %start
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+// CHECK-NEXT: declare i64 @llvm.smax.i64(i64, i64) #1
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
+// CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
+// CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: write)
+// CHECK-NEXT: declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr nocapture, i32 immarg, <8 x i1>) #2
+// CHECK-NEXT: ; Function Attrs: nounwind
+// CHECK-NEXT: define void @task_0_bounds(ptr readonly %0, ptr %1) #0 {
+// CHECK-NEXT: entry:
+// CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %0, i64 0
+// CHECK-NEXT:   %3 = load ptr, ptr %2, align 8, !invariant.load !0
+// CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %3, i64 8
+// CHECK-NEXT:   %5 = load i64, ptr %4, align 8, !invariant.load !0
+// CHECK-NEXT:   br label %start
+// CHECK-NEXT: start:                                            ; preds = %entry
+// CHECK-NEXT:   %6 = sub i64 %5, 0
+// CHECK-NEXT:   %7 = icmp sgt i64 %6, 0
+// CHECK-NEXT:   %8 = select i1 %7, i64 %6, i64 0
+// CHECK-NEXT:   %9 = mul i64 1, %8
+// CHECK-NEXT:   store i64 0, ptr %1, align 8
+// CHECK-NEXT:   %10 = getelementptr inbounds i64, ptr %1, i64 1
+// CHECK-NEXT:   store i64 %9, ptr %10, align 8
+// CHECK-NEXT:   br label %return
+// CHECK-NEXT: return:                                           ; preds = %start
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: }
+// CHECK-NEXT: attributes #0 = { nounwind }
+// CHECK-NEXT: attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+// CHECK-NEXT: attributes #2 = { nocallback nofree nosync nounwind willreturn memory(argmem: write) }
+// CHECK-NEXT: !0 = !{}
+// CHECK-NEXT: !1 = !{!2}
+// CHECK-NEXT: !2 = distinct !{!2, !3}
+// CHECK-NEXT: !3 = distinct !{!3}
+// CHECK-NEXT: !4 = !{!5, !6, !7, !8}
+// CHECK-NEXT: !5 = distinct !{!5, !3}
+// CHECK-NEXT: !6 = distinct !{!6, !3}
+// CHECK-NEXT: !7 = distinct !{!7, !3}
+// CHECK-NEXT: !8 = distinct !{!8, !3}
+// CHECK-NEXT: !9 = !{!8}
+// CHECK-NEXT: !10 = !{!5, !6, !7, !2}
+// CHECK-NEXT: !11 = distinct !{!11, !12}
+// CHECK-NEXT: !12 = !{!"llvm.loop.mustprogress"}
+// CHECK-NEXT: !13 = distinct !{!13, !12}
+// CHECK-NEXT: !14 = distinct !{!14, !12}
+// CHECK-NEXT: !15 = distinct !{!15, !12}

@@ -966,3 +966,134 @@ kiln.kernel @pairs storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A load of each lane's own cell in a branch: the loop does not change the cell, so a lane keeps what
+// it has read. Where the loop stores to the component, lanes read again.
+kiln.kernel @near storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "near_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 100 : i32
+    %none = arith.constant 0.0 : f32
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f32) {
+      %a = kiln.global 1 component 0 [%j] : <f32>
+      %x = kiln.load %a : <f32>
+      %less = arith.cmpf olt, %x, %s : f32
+      %next = kiln.if %less -> f32 {
+        %b = kiln.global 1 component 1 [%i] : <f32>
+        %y = kiln.load %b : <f32>
+        %more = arith.addf %s, %y fastmath<reassoc> : f32
+        kiln.yield %more : f32
+      } else {
+        kiln.yield %s : f32
+      }
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+kiln.kernel @written storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "written_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 100 : i32
+    %none = arith.constant 0.0 : f32
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f32) {
+      %a = kiln.global 1 component 0 [%j] : <f32>
+      %x = kiln.load %a : <f32>
+      %less = arith.cmpf olt, %x, %s : f32
+      %next = kiln.if %less -> f32 {
+        %b = kiln.global 1 component 1 [%i] : <f32>
+        %y = kiln.load %b : <f32>
+        %more = arith.addf %s, %y fastmath<reassoc> : f32
+        kiln.yield %more : f32
+      } else {
+        kiln.yield %s : f32
+      }
+      %d = kiln.global 1 component 1 [%j] : <f32>
+      kiln.store %next, %d : <f32>
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @near storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "near_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c100_i32 = arith.constant 100 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c100_i32 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %2 = kiln.global 1 component 0[%arg1] : <f32>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %4 = arith.cmpf olt, %3, %arg2 : f32
+// CHECK-NEXT:         %5 = kiln.if %4 -> f32 {
+// CHECK-NEXT:           %6 = kiln.global 1 component 1[%arg0] : <f32>
+// CHECK-NEXT:           %7 = kiln.load %6 {kept = 1 : i32} : <f32>
+// CHECK-NEXT:           %8 = arith.addf %arg2, %7 fastmath<reassoc> : f32
+// CHECK-NEXT:           kiln.yield %8 : f32
+// CHECK-NEXT:         } else {
+// CHECK-NEXT:           kiln.yield %arg2 : f32
+// CHECK-NEXT:         }
+// CHECK-NEXT:         kiln.continue %5 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %0, %1 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   kiln.kernel @written storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f32, f32], components = [0, 0, 0, 4], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "written_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c100_i32 = arith.constant 100 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c100_i32 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %2 = kiln.global 1 component 0[%arg1] : <f32>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %4 = arith.cmpf olt, %3, %arg2 : f32
+// CHECK-NEXT:         %5 = kiln.if %4 -> f32 {
+// CHECK-NEXT:           %7 = kiln.global 1 component 1[%arg0] : <f32>
+// CHECK-NEXT:           %8 = kiln.load %7 : <f32>
+// CHECK-NEXT:           %9 = arith.addf %arg2, %8 fastmath<reassoc> : f32
+// CHECK-NEXT:           kiln.yield %9 : f32
+// CHECK-NEXT:         } else {
+// CHECK-NEXT:           kiln.yield %arg2 : f32
+// CHECK-NEXT:         }
+// CHECK-NEXT:         %6 = kiln.global 1 component 1[%arg1] : <f32>
+// CHECK-NEXT:         kiln.store %5, %6 : <f32>
+// CHECK-NEXT:         kiln.continue %5 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %0, %1 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

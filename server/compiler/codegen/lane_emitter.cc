@@ -385,6 +385,7 @@ Value* LaneEmitter::EmitDivergentIf(ir::IfOp op, Value* mask) {
 //   again:  back to the header, if there are such lanes
 //   end
 void LaneEmitter::EmitLoop(mlir::Operation* op, Value* mask) {
+  StartKept(op);
   LoopCode code = StartLoop(op, mask);
   Value* live = EmitLoopHeader(code, mask);
   EmitLoopBody(code, live);
@@ -563,10 +564,7 @@ void LaneEmitter::EmitOp(mlir::Operation& op, Value* mask) {
         addresses_[o].pointer = address.pointer;
         addresses_[o].memory = address.memory;
       })
-      .Case([&](ir::LoadOp o) {
-        Value* value = Load(addresses_.lookup(o.getAddress()), o.getType(), mask);
-        f_.Map(o, Varies(o) ? Splat(value) : value);
-      })
+      .Case([&](ir::LoadOp o) { Emit(o, mask); })
       .Case([&](ir::StoreOp o) {
         Store(addresses_.lookup(o.getAddress()), f_.ValueOf(o.getValue()), mask);
       })

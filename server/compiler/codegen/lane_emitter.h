@@ -68,6 +68,12 @@ class LaneEmitter {
   };
   // A variable of the code that is made: null if it is not needed.
   using Variable = llvm::AllocaInst*;
+  // Loads of one block that the pass marked as kept. Each lane reads their cells when it first runs
+  // the block in the loop.
+  struct Kept {
+    llvm::SmallVector<ir::LoadOp, 4> loads;
+    Variable lanes = nullptr;  // mask: those that have read
+  };
   // A loop that is being emitted, or the task's body.
   struct Loop {
     bool blends = false;                     // lanes that ended the iteration keep what they carry
@@ -170,7 +176,10 @@ class LaneEmitter {
   llvm::Value* PointerOf(const Address& address, llvm::Value* lane);
   llvm::Value* Load(const Address& address, mlir::Type type, llvm::Value* mask);
   void Store(const Address& address, llvm::Value* value, llvm::Value* mask);
+  void Emit(ir::LoadOp op, llvm::Value* mask);
   void Emit(ir::ZeroOp op, llvm::Value* mask);
+  void StartKept(mlir::Operation* loop);
+  void ReadKept(const Kept& kept, llvm::Value* mask);
   llvm::Value* LoadConsecutive(const Address& address, llvm::Type* type, llvm::Value* mask);
   llvm::Value* Gather(const Address& address, llvm::Type* type, llvm::Value* mask);
   void Scatter(const Address& address, llvm::Value* value, llvm::Value* mask);
@@ -183,6 +192,8 @@ class LaneEmitter {
   const LaneShapes shapes_;
   llvm::DenseMap<mlir::Value, Address> addresses_;
   std::vector<Loop> loops_;
+  llvm::DenseMap<mlir::Operation*, Kept> kept_;  // by the first load of each
+  llvm::DenseMap<mlir::Operation*, Variable> kept_values_;
   llvm::Value* first_ = nullptr;     // the innermost index of lane 0, an i64
   llvm::Value* row_mask_ = nullptr;  // lanes within the row
   Variable counters_ = nullptr;      // of the random streams; null: the task draws none

@@ -241,6 +241,68 @@ Value* LaneEmitter::Gather(const Address& address, llvm::Type* type, Value* mask
   return result;
 }
 
+void LaneEmitter::Emit(ir::LoadOp op, Value* mask) {
+  // LLVM moves loads of all lanes out of the loop.
+  if (Variable kept = kept_values_.lookup(op); kept != nullptr && !IsWhole(mask)) {
+    const auto first = kept_.find(op);
+    if (first != kept_.end()) ReadKept(first->second, mask);
+    return f_.Map(op, Get(kept));
+  }
+  Value* value = Load(addresses_.lookup(op.getAddress()), op.getType(), mask);
+  f_.Map(op, Varies(op) ? Splat(value) : value);
+}
+
+// --- Kept loads ------------------------------------------------------------------------
+
+// Before the loop: no lane has read the cells of the loads that it keeps.
+void LaneEmitter::StartKept(mlir::Operation* loop) {
+  const auto is_of_loop = [&](ir::LoadOp load) {
+    auto loops = load->getAttrOfType<mlir::IntegerAttr>(kKeptAttribute);
+    if (!loops) return false;
+    int64_t left = loops.getInt();
+    mlir::Operation* up = load;
+    while (left > 0) {
+      up = up->getParentOp();
+      if (llvm::isa<ir::ForOp, ir::LoopOp>(up)) --left;
+    }
+    return up == loop;
+  };
+  loop->walk([&](mlir::Block* block) {
+    Kept* kept = nullptr;
+    for (mlir::Operation& op : *block) {
+      // Not all lanes may reach what follows.
+      if (shapes_.Leaves(&op)) kept = nullptr;
+      auto load = llvm::dyn_cast<ir::LoadOp>(op);
+      if (!load || !is_of_loop(load)) continue;
+      if (kept == nullptr) {
+        kept = &kept_[load];
+        *kept = {{}, NewMask(llvm::Constant::getNullValue(VectorOf(b_.getInt1Ty())))};
+      }
+      kept->loads.push_back(load);
+      kept_values_[load] = NewVariable(load);
+    }
+  });
+}
+
+// Reads for the lanes of the mask that have not read yet.
+void LaneEmitter::ReadKept(const Kept& kept, Value* mask) {
+  Value* lanes = GetMask(kept.lanes);
+  Value* missing = AndNot(mask, lanes);
+  BasicBlock* code = f_.NewBlock("read");
+  BasicBlock* done = f_.NewBlock("have_read");
+  b_.CreateCondBr(Any(missing), code, done);
+  b_.SetInsertPoint(code);
+  for (ir::LoadOp load : kept.loads) {
+    const Address address = Global(load.getAddress().getDefiningOp<ir::GlobalOp>());
+    SetIn(missing, kept_values_.lookup(load), Load(address, load.getType(), missing));
+  }
+  SetMask(kept.lanes, b_.CreateOr(lanes, mask));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+// --- Stores ----------------------------------------------------------------------------
+
 // Of local memory.
 void LaneEmitter::Emit(ir::ZeroOp op, Value* mask) {
   llvm::Type* type =

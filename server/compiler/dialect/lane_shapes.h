@@ -68,6 +68,10 @@ class LaneShapes {
 // rows. Large bodies have none, because it would take the compiler twice as long.
 bool HasWholeVectors(ir::RangeTaskOp task);
 
+// Of a kiln.load in a task in lanes (I32Attr): for how many of the loops around it a lane keeps
+// what it read first.
+inline constexpr char kKeptAttribute[] = "kept";
+
 // How many digits of a dense field follow from the index of an axis.
 int DigitsOf(ir::DenseAttr dense, int axis);
 

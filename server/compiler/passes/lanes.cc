@@ -33,6 +33,7 @@
 #include "server/compiler/dialect/lane_shapes.h"
 #include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/dialect/math_calls.h"
+#include "server/compiler/passes/kept_loads.h"
 #include "server/compiler/passes/passes.h"
 #include "server/compiler/passes/unrolling.h"
 
@@ -97,12 +98,15 @@ class Task {
       : task_(task),
         kernel_(task->getParentOfType<ir::KernelOp>()),
         shapes_(task),
+        kept_(FindKeptLoads(task, shapes_)),
         costs_(costs),
         is_masked_(!HasWholeVectors(task)) {}
 
   bool IsPossible();
   // Whether lanes are clearly faster.
   bool Pays();
+  // Makes the task run in lanes.
+  void Choose();
 
  private:
   // Cycles of one iteration in scalar code, and of as many as there are lanes in vectors.
@@ -140,6 +144,7 @@ class Task {
   ir::RangeTaskOp task_;
   ir::KernelOp kernel_;
   LaneShapes shapes_;
+  KeptLoads kept_;
   const Costs& costs_;
   // Of the code that CostOf is at.
   double lines_per_set_ = 0;  // in its loop
@@ -205,6 +210,8 @@ constexpr double kAtomic = 15, kRandom = 8;
 // The address of a gathered one is an element of another vector.
 constexpr double kStrided = 1.5, kGathered = 2, kStridedStore = 2, kScattered = 2.5;
 constexpr double kLocalAccess = 3.5;
+// The value is there in all but a few iterations of a loop.
+constexpr double kKeptLoad = 1.5;
 // An element that leaves the vector and comes back.
 constexpr double kScalarised = 3;
 // AVX2 has no masks of bytes: a branch and two forms. It multiplies halves, and converts 64-bit
@@ -517,6 +524,7 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
 
 Task::Cost Task::CostOf(mlir::Operation& op) {
   if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+    if (kept_.contains(load)) return {kLoad, kKeptLoad};
     return MemoryCost(load.getAddress(), load.getType(), false);
   }
   if (auto store = llvm::dyn_cast<ir::StoreOp>(op)) {
@@ -696,6 +704,14 @@ bool Task::Pays() {
   return kLanes * cost.scalar > kLeastGain * cost.vector;
 }
 
+void Task::Choose() {
+  task_.setLanes(true);
+  mlir::Builder builder(task_.getContext());
+  for (auto [load, loops] : kept_) {
+    load->setAttr(kKeptAttribute, builder.getI32IntegerAttr(loops));
+  }
+}
+
 class Lanes : public mlir::PassWrapper<Lanes, mlir::OperationPass<ir::KernelOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Lanes)
@@ -711,7 +727,7 @@ class Lanes : public mlir::PassWrapper<Lanes, mlir::OperationPass<ir::KernelOp>>
       if (op.isSparse() || op.getNumDims() == 0 || op.getMaxThreads() == 1) continue;
       Task task(op, costs);
       if (!task.IsPossible()) continue;
-      op.setLanes(when == LanesWish::kWherePossible || task.Pays());
+      if (when == LanesWish::kWherePossible || task.Pays()) task.Choose();
     }
   }
 };
