@@ -181,6 +181,57 @@ def test_loads_of_what_a_loop_writes_are_not_kept(same):
     assert_same(program)
 
 
+# All lanes look up one cell, which may be inactive or out of range.
+@pytest.mark.parametrize("kind", ("dynamic", "pointer", "bitmasked"))
+def test_cells_of_trees(kind):
+    n = 61
+
+    def program():
+        x, z, out = ti.field(ti.f32), ti.field(ti.i32), ti.field(ti.f32, n)
+        if kind == "dynamic":
+            node = ti.root.dynamic(ti.i, 32, chunk_size=8)
+        else:
+            node = getattr(ti.root, kind)(ti.i, 32)
+        node.place(x, z)
+
+        @ti.kernel
+        def fill(m: ti.i32):
+            for _ in range(1):
+                for i in range(m):
+                    if ti.static(kind == "dynamic") or i % 3:
+                        x[i] = i * 0.25
+                        z[i] = i
+
+        @ti.kernel
+        def run(low: ti.i32, high: ti.i32):
+            for i in out:
+                sum, count = 0.0, high
+                if ti.static(kind == "dynamic"):
+                    count = ti.length(node, [])
+                for k in range(low, count):
+                    if (i + k) % 3:
+                        sum += x[k] * i
+                    elif k % 2:
+                        sum -= x[k]
+                        if z[k + 1] > i:
+                            break
+                    if ti.static(kind != "dynamic"):
+                        if ti.is_active(node, k):
+                            sum += z[k] + x[k]
+                    while sum > z[k]:
+                        sum = sum * 0.5 - x[k]
+                out[i] = sum
+
+        results = []
+        for filled in (0, 9, 31):
+            fill(filled)
+            run(0 if kind == "dynamic" else -3, 40)
+            results.append(out.to_numpy())
+        return results
+
+    assert_same(program)
+
+
 # Loops of few operations over long rows run in up to 64 lanes.
 @pytest.mark.parametrize("n", (256, 259, 317, 320))
 def test_many_lanes(n):

@@ -6,7 +6,8 @@
 
 The bodies are those that lanes are for: loops of all kinds around branches, with breaks and
 continues, on fields and arrays of several shapes, with local arrays, integer atomics and random
-numbers. A program runs with lanes="off", then with "on" at each level of the CPU that has them.
+numbers. Some read cells of trees, at indices that all lanes share. A program runs with lanes="off",
+then with "on" at each level of the CPU that has them.
 """
 
 import argparse
@@ -54,6 +55,19 @@ class Program:
             "least = ti.field(ti.i32, 4); most = ti.field(ti.i32, 4)",
             "low = ti.field(ti.f32, ()); total = ti.field(Z, ())",
         ]
+        self.shared = ["3", "20", "-1", "u", "u & 15", *(["j", "j & 3"] if self.two else [])]
+        self.trees = self.random.random() < 0.3
+        if self.trees:
+            node = self.random.choice(["dynamic", "pointer", "bitmasked"])
+            head += [
+                "tree, leaf = ti.field(R), ti.field(ti.i32)",
+                f"node = ti.root.{node}(ti.i, 16); node.place(tree, leaf)",
+                "@ti.kernel",
+                "def fill():",
+                "    for _ in range(1):",
+                "        for i in range(12):",
+                f"            if {node == 'dynamic'} or i % 3: tree[i] = i * 0.5; leaf[i] = i - 3",
+            ]
         if layout == "aos":
             head.append(f"cell = ti.types.struct(x=R, z=Z); out = cell.field(shape={shape})")
             ox, oz = "out[{}].x", "out[{}].z"
@@ -103,6 +117,8 @@ class Program:
             f"ARGUMENTS = ({arguments},)",
             f"RESULTS = ({results}, histogram, least, most, low, total)",
         ]
+        if self.trees:
+            tail.append("fill()")
         return "\n".join([*head, *self.lines, *tail]) + "\n"
 
     def emit(self, text):
@@ -189,10 +205,13 @@ class Program:
         bounds = self.random.choice(
             ["3", "0", "5", "u & 7", f"({a}) & 7", f"({a}) & 3, ({b}) & 7", "i", "i & 3, 6"]
         )
+        shared = bounds in ("3", "0", "5", "u & 7")
         self.emit(f"for {name} in range({bounds}):")
         self.wholes.append(name)
+        self.shared += [name, f"{name} + 1"] if shared else []
         self.inside(level - 1, True)
         self.wholes.remove(name)
+        self.shared = [index for index in self.shared if index.split()[0] != name]
 
     def do_while(self, level, loop):
         name = self.name("w")
@@ -246,6 +265,8 @@ class Program:
         ]  # fmt: skip
         forms += [f"{n}[({a}) & 3]" for n, kind in self.arrays if kind != "R"]
         forms += ["pairs[i].z", f"pairs[({a}) % {self.n}].z", f"ti.cast({self.oz}, ti.i32)"]
+        if self.trees:
+            forms += [f"leaf[{pick(self.shared)}]"] * 2
         if self.random.random() < 0.1:
             return f"({a} // {b} if {b} != 0 else 1)"
         return pick(forms)
@@ -269,6 +290,8 @@ class Program:
         ]  # fmt: skip
         forms += [f"{n}[({i}) & 3]" for n, kind in self.arrays if kind == "R"]
         forms += ["pairs[i].x", f"pairs[({i}) % {self.n}].x", self.ox]
+        if self.trees:
+            forms += [f"tree[{pick(self.shared)}]"] * 2
         return pick(forms)
 
 

@@ -1097,3 +1097,102 @@ kiln.kernel @written storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Reading cells of a tree is possible where all lanes read one, but not where each reads its own.
+kiln.kernel @list trees [#kiln.tree<slot = 2, nodes = [<root, axes = [], cell_bytes = 16>, <dynamic, axes = [0, 64], cell_bytes = 4, chunk = 16>]>] storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [], components = [], alias = 0, read_only = false>,
+    #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [f32], components = [0, 1, 0], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "all_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %n = kiln.length 1 []
+    %f = arith.sitofp %i : i32 to f32
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f32) {
+      %less = arith.mulf %s, %half : f32
+      %a = kiln.global 2 component 0 [%j] : <f32>
+      %x = kiln.load %a : <f32>
+      %y = arith.mulf %x, %f : f32
+      %next = arith.addf %less, %y : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  }
+  kiln.task.range_for "own_1" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %n = kiln.length 1 []
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f32) {
+      %less = arith.mulf %s, %half : f32
+      %a = kiln.global 2 component 0 [%i] : <f32>
+      %x = kiln.load %a : <f32>
+      %next = arith.addf %less, %x : f32
+      kiln.continue %next : f32
+    }
+    %c = kiln.global 0 component 0 [%i] : <f32>
+    kiln.store %sum, %c : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @list trees [#kiln.tree<slot = 2, nodes = [<root, axes = [], cell_bytes = 16>, <dynamic, axes = [0, 64], cell_bytes = 4, chunk = 16>]>] storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [], components = [], alias = 0, read_only = false>, #kiln.tree_field<tree = 0, node = 1, axes = [0], offset = [], types = [f32], components = [0, 1, 0], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "all_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %cst_0 = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:       %0 = kiln.length 1[]
+// CHECK-NEXT:       %1 = arith.sitofp %arg0 : i32 to f32
+// CHECK-NEXT:       %2 = kiln.for %arg1 = %c0_i32 to %0 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %4 = arith.mulf %arg2, %cst_0 : f32
+// CHECK-NEXT:         %5 = kiln.global 2 component 0[%arg1] : <f32>
+// CHECK-NEXT:         %6 = kiln.load %5 : <f32>
+// CHECK-NEXT:         %7 = arith.mulf %6, %1 : f32
+// CHECK-NEXT:         %8 = arith.addf %4, %7 : f32
+// CHECK-NEXT:         kiln.continue %8 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %3 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %2, %3 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "own_1" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %cst_0 = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:       %0 = kiln.length 1[]
+// CHECK-NEXT:       %1 = kiln.for %arg1 = %c0_i32 to %0 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %3 = arith.mulf %arg2, %cst_0 : f32
+// CHECK-NEXT:         %4 = kiln.global 2 component 0[%arg0] : <f32>
+// CHECK-NEXT:         %5 = kiln.load %4 : <f32>
+// CHECK-NEXT:         %6 = arith.addf %3, %5 : f32
+// CHECK-NEXT:         kiln.continue %6 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %2 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %1, %2 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

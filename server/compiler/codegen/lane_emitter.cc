@@ -1,6 +1,7 @@
 // Values, masks and control of lanes.
 #include "server/compiler/codegen/lane_emitter.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "server/compiler/codegen/counted_loop.h"
 #include "server/compiler/codegen/scalar_ops.h"
@@ -207,6 +208,9 @@ void LaneEmitter::EmitVectors(Value* from, Value* to, Value* first_of_row, Value
 
 // From an op to the end of its block.
 Value* LaneEmitter::EmitFrom(mlir::Operation* op, Value* mask, AtYield at_yield) {
+  // What the code finds out about cells of trees holds there only: it may not run.
+  f_.trees().PushScope();
+  const auto forget = llvm::make_scope_exit([&] { f_.trees().PopScope(); });
   for (; op != nullptr; op = op->getNextNode()) {
     if (auto yield = llvm::dyn_cast<ir::YieldOp>(op)) {
       at_yield(yield, mask);
@@ -548,7 +552,9 @@ void LaneEmitter::ForEachLane(Value* mask, llvm::function_ref<void(Value* lane)>
 void LaneEmitter::EmitOp(mlir::Operation& op, Value* mask) {
   llvm::TypeSwitch<mlir::Operation*>(&op)
       .Case<ir::ForOp, ir::LoopOp>([&](auto loop) { EmitLoop(loop, mask); })
-      .Case([&](ir::GlobalOp o) { addresses_[o] = Global(o); })
+      .Case([&](ir::GlobalOp o) {
+        if (!f_.TreeFieldAt(o)) addresses_[o] = Global(o);
+      })
       .Case([&](ir::ElementOp o) { addresses_[o] = Element(o); })
       .Case<ir::LocalOp>([&](auto o) {
         addresses_[o] = Local(MemoryType(o.getType().getPointee(), b_.getContext()), 1);

@@ -242,6 +242,8 @@ Value* LaneEmitter::Gather(const Address& address, llvm::Type* type, Value* mask
 }
 
 void LaneEmitter::Emit(ir::LoadOp op, Value* mask) {
+  // One cell for all lanes.
+  if (f_.TreeFieldAt(op.getAddress())) return f_.Emit(op);
   // LLVM moves loads of all lanes out of the loop.
   if (Variable kept = kept_values_.lookup(op); kept != nullptr && !IsWhole(mask)) {
     const auto first = kept_.find(op);

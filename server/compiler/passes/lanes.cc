@@ -11,8 +11,8 @@
 // trip counts, and atomics in branches beside much arithmetic. A cost model compares both forms.
 //
 // A task stays scalar whatever its cost if an op has no form in lanes: calls of functions, reports
-// and checks, whose order or first failure would change, cells of trees, f16. So does a task for
-// one thread, whose iterations may depend on each other.
+// and checks, whose order or first failure would change, f16, and cells of trees, except reading
+// one cell for all lanes. So does a task for one thread, whose iterations may depend on each other.
 //
 // Requires: offloaded level; after all passes that change bodies.
 #include <algorithm>
@@ -34,6 +34,7 @@
 #include "server/compiler/dialect/long_loops.h"
 #include "server/compiler/dialect/math_calls.h"
 #include "server/compiler/passes/kept_loads.h"
+#include "server/compiler/passes/memory.h"
 #include "server/compiler/passes/passes.h"
 #include "server/compiler/passes/unrolling.h"
 
@@ -119,6 +120,7 @@ class Task {
   };
 
   bool HasForm(mlir::Operation* op);
+  bool HasForm(ir::GlobalOp op);
   bool HasForm(ir::ComponentOp op);
   template <typename Op>
   bool HasCell(Op op);
@@ -162,6 +164,14 @@ bool Task::HasCell(Op op) {
   return true;
 }
 
+// In trees, lanes look up one cell for all of them, and only read.
+bool Task::HasForm(ir::GlobalOp op) {
+  if (!kernel_.getTreeField(op.getStorage())) return HasCell(op);
+  return !Varies(op) && llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
+    return llvm::isa<ir::LoadOp>(user);
+  });
+}
+
 // Lanes look up one component in the tables.
 bool Task::HasForm(ir::ComponentOp op) { return !Varies(op.getIndex()) && HasCell(op); }
 
@@ -175,8 +185,8 @@ bool Task::HasForm(mlir::Operation* op) {
       .Case<ir::IfOp, ir::ForOp, ir::LoopOp, ir::YieldOp, ir::ContinueOp, ir::BreakOp, ir::LocalOp,
             ir::LocalArrayOp, ir::TemporaryOp, ir::ElementOp, ir::LoadOp, ir::StoreOp, ir::AtomicOp,
             ir::RandomOp, ir::ExtentOp, ir::OuterExtentOp>([](auto) { return true; })
-      .Case([&](ir::GlobalOp o) { return HasCell(o); })
-      .Case([&](ir::ComponentOp o) { return HasForm(o); })
+      .Case<ir::GlobalOp, ir::ComponentOp>([&](auto o) { return HasForm(o); })
+      .Case<ir::LengthOp, ir::IsActiveOp>([&](auto o) { return !Varies(o); })
       .Case([&](ir::ZeroOp o) {
         return llvm::isa_and_nonnull<ir::LocalOp, ir::LocalArrayOp>(o.getAddress().getDefiningOp());
       })
@@ -202,7 +212,7 @@ constexpr double kLanes = 8;
 // So much faster lanes must be by the model.
 constexpr double kLeastGain = 1.4;
 
-constexpr double kLoad = 1, kStore = 1, kLibrary = 20, kDivision = 5;
+constexpr double kLoad = 1, kTreeLoad = 4, kStore = 1, kLibrary = 20, kDivision = 5;
 // Of integers, by a divisor that is not constant.
 constexpr double kLongDivision = 12, kVectorDivision = 16;
 constexpr double kAtomic = 15, kRandom = 8;
@@ -524,6 +534,7 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
 
 Task::Cost Task::CostOf(mlir::Operation& op) {
   if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+    if (GlobalInTree(load.getAddress())) return {kTreeLoad, kTreeLoad};
     if (kept_.contains(load)) return {kLoad, kKeptLoad};
     return MemoryCost(load.getAddress(), load.getType(), false);
   }
