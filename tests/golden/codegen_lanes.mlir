@@ -592,15 +592,15 @@ kiln.kernel @near storages [
 // CHECK-NEXT: ; Function Attrs: nounwind
 // CHECK-NEXT: define void @task_0(ptr readonly %0, i64 %1, i64 %2, i32 %3) #0 {
 // CHECK-NEXT: entry:
-// CHECK-NEXT:   %4 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %5 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %6 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %7 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %4 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %5 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %6 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %7 = alloca <16 x i32>, align 64
 // CHECK-NEXT:   %8 = alloca i64, align 8
-// CHECK-NEXT:   %9 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %10 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %11 = alloca <8 x float>, align 32
-// CHECK-NEXT:   %12 = alloca <8 x i32>, align 32
+// CHECK-NEXT:   %9 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %10 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %11 = alloca <16 x float>, align 64
+// CHECK-NEXT:   %12 = alloca <16 x i32>, align 64
 // CHECK-NEXT:   %13 = getelementptr inbounds i8, ptr %0, i64 0
 // CHECK-NEXT:   %14 = load ptr, ptr %13, align 8, !invariant.load !0
 // CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %14, i64 8
@@ -640,7 +640,7 @@ kiln.kernel @near storages [
 // CHECK-NEXT:   %42 = add nsw i64 %40, 0
 // CHECK-NEXT:   %43 = add nsw i64 %32, 0
 // CHECK-NEXT:   %44 = sub nsw i64 %42, %43
-// CHECK-NEXT:   %45 = and i64 %44, -8
+// CHECK-NEXT:   %45 = and i64 %44, -16
 // CHECK-NEXT:   %46 = add nsw i64 %43, %45
 // CHECK-NEXT:   br label %lanes
 // CHECK-NEXT: lanes:                                            ; preds = %end, %left
@@ -649,13 +649,13 @@ kiln.kernel @near storages [
 // CHECK-NEXT:   br i1 %48, label %iterations, label %lanes_end
 // CHECK-NEXT: iterations:                                       ; preds = %lanes
 // CHECK-NEXT:   %49 = trunc i64 %47 to i32
-// CHECK-NEXT:   %.splatinsert = insertelement <8 x i32> poison, i32 %49, i64 0
-// CHECK-NEXT:   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %50 = add <8 x i32> %.splat, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %12, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %11, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %10, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %10, align 32
+// CHECK-NEXT:   %.splatinsert = insertelement <16 x i32> poison, i32 %49, i64 0
+// CHECK-NEXT:   %.splat = shufflevector <16 x i32> %.splatinsert, <16 x i32> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %50 = add <16 x i32> %.splat, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+// CHECK-NEXT:   store <16 x i32> zeroinitializer, ptr %12, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %11, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %10, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %10, align 64
 // CHECK-NEXT:   br label %for
 // CHECK-NEXT: lanes_end:                                        ; preds = %lanes
 // CHECK-NEXT:   br label %lanes5
@@ -664,205 +664,253 @@ kiln.kernel @near storages [
 // CHECK-NEXT:   %52 = icmp slt i32 %51, 100
 // CHECK-NEXT:   br i1 %52, label %body, label %end
 // CHECK-NEXT: body:                                             ; preds = %for
-// CHECK-NEXT:   %53 = load <8 x float>, ptr %10, align 32
+// CHECK-NEXT:   %53 = load <16 x float>, ptr %10, align 64
 // CHECK-NEXT:   %54 = sext i32 %51 to i64
 // CHECK-NEXT:   %55 = mul nsw i64 %54, 8
 // CHECK-NEXT:   %56 = getelementptr i8, ptr %18, i64 %55
 // CHECK-NEXT:   %57 = load float, ptr %56, align 4, !alias.scope !1, !noalias !4
-// CHECK-NEXT:   %.splatinsert1 = insertelement <8 x float> poison, float %57, i64 0
-// CHECK-NEXT:   %.splat2 = shufflevector <8 x float> %.splatinsert1, <8 x float> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %58 = fcmp olt <8 x float> %.splat2, %53
-// CHECK-NEXT:   %59 = xor <8 x i1> %58, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %9, align 32
-// CHECK-NEXT:   %60 = bitcast <8 x i1> %58 to i8
-// CHECK-NEXT:   %61 = icmp ne i8 %60, 0
+// CHECK-NEXT:   %.splatinsert1 = insertelement <16 x float> poison, float %57, i64 0
+// CHECK-NEXT:   %.splat2 = shufflevector <16 x float> %.splatinsert1, <16 x float> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %58 = fcmp olt <16 x float> %.splat2, %53
+// CHECK-NEXT:   %59 = xor <16 x i1> %58, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %9, align 64
+// CHECK-NEXT:   %60 = bitcast <16 x i1> %58 to i16
+// CHECK-NEXT:   %61 = icmp ne i16 %60, 0
 // CHECK-NEXT:   br i1 %61, label %then, label %after
 // CHECK-NEXT: end:                                              ; preds = %for
-// CHECK-NEXT:   %62 = load <8 x float>, ptr %10, align 32
+// CHECK-NEXT:   %62 = load <16 x float>, ptr %10, align 64
 // CHECK-NEXT:   %63 = mul nsw i64 %47, 4
 // CHECK-NEXT:   %64 = getelementptr i8, ptr %20, i64 %63
-// CHECK-NEXT:   store <8 x float> %62, ptr %64, align 4, !alias.scope !9, !noalias !10
-// CHECK-NEXT:   %65 = add nsw i64 %47, 8
+// CHECK-NEXT:   store <16 x float> %62, ptr %64, align 4, !alias.scope !9, !noalias !10
+// CHECK-NEXT:   %65 = add nsw i64 %47, 16
 // CHECK-NEXT:   br label %lanes, !llvm.loop !11
 // CHECK-NEXT: then:                                             ; preds = %body
 // CHECK-NEXT:   %66 = mul nsw i64 %47, 8
 // CHECK-NEXT:   %67 = add nsw i64 %66, 4
 // CHECK-NEXT:   %68 = getelementptr i8, ptr %18, i64 %67
-// CHECK-NEXT:   %69 = load <8 x i32>, ptr %12, align 32
-// CHECK-NEXT:   %70 = icmp slt <8 x i32> %69, zeroinitializer
-// CHECK-NEXT:   %71 = xor <8 x i1> %70, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   %72 = select <8 x i1> %58, <8 x i1> %71, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %73 = bitcast <8 x i1> %72 to i8
-// CHECK-NEXT:   %74 = icmp ne i8 %73, 0
+// CHECK-NEXT:   %69 = load <16 x i32>, ptr %12, align 64
+// CHECK-NEXT:   %70 = icmp slt <16 x i32> %69, zeroinitializer
+// CHECK-NEXT:   %71 = xor <16 x i1> %70, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %72 = select <16 x i1> %58, <16 x i1> %71, <16 x i1> zeroinitializer
+// CHECK-NEXT:   %73 = bitcast <16 x i1> %72 to i16
+// CHECK-NEXT:   %74 = icmp ne i16 %73, 0
 // CHECK-NEXT:   br i1 %74, label %read, label %have_read
 // CHECK-NEXT: after:                                            ; preds = %have_read, %body
-// CHECK-NEXT:   %75 = load <8 x float>, ptr %9, align 32
-// CHECK-NEXT:   %76 = select <8 x i1> %58, <8 x float> %75, <8 x float> %53
-// CHECK-NEXT:   store <8 x float> %76, ptr %10, align 32
+// CHECK-NEXT:   %75 = load <16 x float>, ptr %9, align 64
+// CHECK-NEXT:   %76 = select <16 x i1> %58, <16 x float> %75, <16 x float> %53
+// CHECK-NEXT:   store <16 x float> %76, ptr %10, align 64
 // CHECK-NEXT:   %77 = add nsw i32 %51, 1
 // CHECK-NEXT:   br label %for, !llvm.loop !13
 // CHECK-NEXT: read:                                             ; preds = %then
 // CHECK-NEXT:   %78 = mul nsw i64 %47, 8
 // CHECK-NEXT:   %79 = add nsw i64 %78, 4
 // CHECK-NEXT:   %80 = getelementptr i8, ptr %18, i64 %79
-// CHECK-NEXT:   %.splatinsert3 = insertelement <8 x ptr> poison, ptr %8, i64 0
-// CHECK-NEXT:   %.splat4 = shufflevector <8 x ptr> %.splatinsert3, <8 x ptr> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %81 = getelementptr i8, ptr %80, <8 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56>
-// CHECK-NEXT:   %82 = select <8 x i1> %72, <8 x ptr> %81, <8 x ptr> %.splat4
-// CHECK-NEXT:   %83 = extractelement <8 x ptr> %82, i64 0
+// CHECK-NEXT:   %.splatinsert3 = insertelement <16 x ptr> poison, ptr %8, i64 0
+// CHECK-NEXT:   %.splat4 = shufflevector <16 x ptr> %.splatinsert3, <16 x ptr> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %81 = getelementptr i8, ptr %80, <16 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56, i64 64, i64 72, i64 80, i64 88, i64 96, i64 104, i64 112, i64 120>
+// CHECK-NEXT:   %82 = select <16 x i1> %72, <16 x ptr> %81, <16 x ptr> %.splat4
+// CHECK-NEXT:   %83 = extractelement <16 x ptr> %82, i64 0
 // CHECK-NEXT:   %84 = load float, ptr %83, align 4
-// CHECK-NEXT:   %85 = insertelement <8 x float> poison, float %84, i64 0
-// CHECK-NEXT:   %86 = extractelement <8 x ptr> %82, i64 1
+// CHECK-NEXT:   %85 = insertelement <16 x float> poison, float %84, i64 0
+// CHECK-NEXT:   %86 = extractelement <16 x ptr> %82, i64 1
 // CHECK-NEXT:   %87 = load float, ptr %86, align 4
-// CHECK-NEXT:   %88 = insertelement <8 x float> %85, float %87, i64 1
-// CHECK-NEXT:   %89 = extractelement <8 x ptr> %82, i64 2
+// CHECK-NEXT:   %88 = insertelement <16 x float> %85, float %87, i64 1
+// CHECK-NEXT:   %89 = extractelement <16 x ptr> %82, i64 2
 // CHECK-NEXT:   %90 = load float, ptr %89, align 4
-// CHECK-NEXT:   %91 = insertelement <8 x float> %88, float %90, i64 2
-// CHECK-NEXT:   %92 = extractelement <8 x ptr> %82, i64 3
+// CHECK-NEXT:   %91 = insertelement <16 x float> %88, float %90, i64 2
+// CHECK-NEXT:   %92 = extractelement <16 x ptr> %82, i64 3
 // CHECK-NEXT:   %93 = load float, ptr %92, align 4
-// CHECK-NEXT:   %94 = insertelement <8 x float> %91, float %93, i64 3
-// CHECK-NEXT:   %95 = extractelement <8 x ptr> %82, i64 4
+// CHECK-NEXT:   %94 = insertelement <16 x float> %91, float %93, i64 3
+// CHECK-NEXT:   %95 = extractelement <16 x ptr> %82, i64 4
 // CHECK-NEXT:   %96 = load float, ptr %95, align 4
-// CHECK-NEXT:   %97 = insertelement <8 x float> %94, float %96, i64 4
-// CHECK-NEXT:   %98 = extractelement <8 x ptr> %82, i64 5
+// CHECK-NEXT:   %97 = insertelement <16 x float> %94, float %96, i64 4
+// CHECK-NEXT:   %98 = extractelement <16 x ptr> %82, i64 5
 // CHECK-NEXT:   %99 = load float, ptr %98, align 4
-// CHECK-NEXT:   %100 = insertelement <8 x float> %97, float %99, i64 5
-// CHECK-NEXT:   %101 = extractelement <8 x ptr> %82, i64 6
+// CHECK-NEXT:   %100 = insertelement <16 x float> %97, float %99, i64 5
+// CHECK-NEXT:   %101 = extractelement <16 x ptr> %82, i64 6
 // CHECK-NEXT:   %102 = load float, ptr %101, align 4
-// CHECK-NEXT:   %103 = insertelement <8 x float> %100, float %102, i64 6
-// CHECK-NEXT:   %104 = extractelement <8 x ptr> %82, i64 7
+// CHECK-NEXT:   %103 = insertelement <16 x float> %100, float %102, i64 6
+// CHECK-NEXT:   %104 = extractelement <16 x ptr> %82, i64 7
 // CHECK-NEXT:   %105 = load float, ptr %104, align 4
-// CHECK-NEXT:   %106 = insertelement <8 x float> %103, float %105, i64 7
-// CHECK-NEXT:   %107 = load <8 x float>, ptr %11, align 32
-// CHECK-NEXT:   %108 = select <8 x i1> %72, <8 x float> %106, <8 x float> %107
-// CHECK-NEXT:   store <8 x float> %108, ptr %11, align 32
-// CHECK-NEXT:   %109 = or <8 x i1> %70, %58
-// CHECK-NEXT:   %110 = sext <8 x i1> %109 to <8 x i32>
-// CHECK-NEXT:   store <8 x i32> %110, ptr %12, align 32
+// CHECK-NEXT:   %106 = insertelement <16 x float> %103, float %105, i64 7
+// CHECK-NEXT:   %107 = extractelement <16 x ptr> %82, i64 8
+// CHECK-NEXT:   %108 = load float, ptr %107, align 4
+// CHECK-NEXT:   %109 = insertelement <16 x float> %106, float %108, i64 8
+// CHECK-NEXT:   %110 = extractelement <16 x ptr> %82, i64 9
+// CHECK-NEXT:   %111 = load float, ptr %110, align 4
+// CHECK-NEXT:   %112 = insertelement <16 x float> %109, float %111, i64 9
+// CHECK-NEXT:   %113 = extractelement <16 x ptr> %82, i64 10
+// CHECK-NEXT:   %114 = load float, ptr %113, align 4
+// CHECK-NEXT:   %115 = insertelement <16 x float> %112, float %114, i64 10
+// CHECK-NEXT:   %116 = extractelement <16 x ptr> %82, i64 11
+// CHECK-NEXT:   %117 = load float, ptr %116, align 4
+// CHECK-NEXT:   %118 = insertelement <16 x float> %115, float %117, i64 11
+// CHECK-NEXT:   %119 = extractelement <16 x ptr> %82, i64 12
+// CHECK-NEXT:   %120 = load float, ptr %119, align 4
+// CHECK-NEXT:   %121 = insertelement <16 x float> %118, float %120, i64 12
+// CHECK-NEXT:   %122 = extractelement <16 x ptr> %82, i64 13
+// CHECK-NEXT:   %123 = load float, ptr %122, align 4
+// CHECK-NEXT:   %124 = insertelement <16 x float> %121, float %123, i64 13
+// CHECK-NEXT:   %125 = extractelement <16 x ptr> %82, i64 14
+// CHECK-NEXT:   %126 = load float, ptr %125, align 4
+// CHECK-NEXT:   %127 = insertelement <16 x float> %124, float %126, i64 14
+// CHECK-NEXT:   %128 = extractelement <16 x ptr> %82, i64 15
+// CHECK-NEXT:   %129 = load float, ptr %128, align 4
+// CHECK-NEXT:   %130 = insertelement <16 x float> %127, float %129, i64 15
+// CHECK-NEXT:   %131 = load <16 x float>, ptr %11, align 64
+// CHECK-NEXT:   %132 = select <16 x i1> %72, <16 x float> %130, <16 x float> %131
+// CHECK-NEXT:   store <16 x float> %132, ptr %11, align 64
+// CHECK-NEXT:   %133 = or <16 x i1> %70, %58
+// CHECK-NEXT:   %134 = sext <16 x i1> %133 to <16 x i32>
+// CHECK-NEXT:   store <16 x i32> %134, ptr %12, align 64
 // CHECK-NEXT:   br label %have_read
 // CHECK-NEXT: have_read:                                        ; preds = %read, %then
-// CHECK-NEXT:   %111 = load <8 x float>, ptr %11, align 32
-// CHECK-NEXT:   %112 = fadd reassoc <8 x float> %53, %111
-// CHECK-NEXT:   store <8 x float> %112, ptr %9, align 32
+// CHECK-NEXT:   %135 = load <16 x float>, ptr %11, align 64
+// CHECK-NEXT:   %136 = fadd reassoc <16 x float> %53, %135
+// CHECK-NEXT:   store <16 x float> %136, ptr %9, align 64
 // CHECK-NEXT:   br label %after
 // CHECK-NEXT: lanes5:                                           ; preds = %stored, %lanes_end
-// CHECK-NEXT:   %113 = phi i64 [ %46, %lanes_end ], [ %186, %stored ]
-// CHECK-NEXT:   %114 = icmp slt i64 %113, %42
-// CHECK-NEXT:   br i1 %114, label %iterations6, label %lanes_end7
+// CHECK-NEXT:   %137 = phi i64 [ %46, %lanes_end ], [ %234, %stored ]
+// CHECK-NEXT:   %138 = icmp slt i64 %137, %42
+// CHECK-NEXT:   br i1 %138, label %iterations6, label %lanes_end7
 // CHECK-NEXT: iterations6:                                      ; preds = %lanes5
-// CHECK-NEXT:   %115 = sub nsw i64 %42, %113
-// CHECK-NEXT:   %116 = call i64 @llvm.smin.i64(i64 %115, i64 8)
-// CHECK-NEXT:   %117 = trunc i64 %116 to i32
-// CHECK-NEXT:   %.splatinsert8 = insertelement <8 x i32> poison, i32 %117, i64 0
-// CHECK-NEXT:   %.splat9 = shufflevector <8 x i32> %.splatinsert8, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %118 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat9
-// CHECK-NEXT:   %119 = trunc i64 %113 to i32
-// CHECK-NEXT:   %.splatinsert10 = insertelement <8 x i32> poison, i32 %119, i64 0
-// CHECK-NEXT:   %.splat11 = shufflevector <8 x i32> %.splatinsert10, <8 x i32> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %120 = add <8 x i32> %.splat11, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-// CHECK-NEXT:   store <8 x i32> zeroinitializer, ptr %7, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %6, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %5, align 32
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %5, align 32
+// CHECK-NEXT:   %139 = sub nsw i64 %42, %137
+// CHECK-NEXT:   %140 = call i64 @llvm.smin.i64(i64 %139, i64 16)
+// CHECK-NEXT:   %141 = trunc i64 %140 to i32
+// CHECK-NEXT:   %.splatinsert8 = insertelement <16 x i32> poison, i32 %141, i64 0
+// CHECK-NEXT:   %.splat9 = shufflevector <16 x i32> %.splatinsert8, <16 x i32> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %142 = icmp slt <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %.splat9
+// CHECK-NEXT:   %143 = trunc i64 %137 to i32
+// CHECK-NEXT:   %.splatinsert10 = insertelement <16 x i32> poison, i32 %143, i64 0
+// CHECK-NEXT:   %.splat11 = shufflevector <16 x i32> %.splatinsert10, <16 x i32> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %144 = add <16 x i32> %.splat11, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+// CHECK-NEXT:   store <16 x i32> zeroinitializer, ptr %7, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %6, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %5, align 64
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %5, align 64
 // CHECK-NEXT:   br label %for12
 // CHECK-NEXT: lanes_end7:                                       ; preds = %lanes5
 // CHECK-NEXT:   br label %return
 // CHECK-NEXT: for12:                                            ; preds = %after18, %iterations6
-// CHECK-NEXT:   %121 = phi i32 [ 0, %iterations6 ], [ %150, %after18 ]
-// CHECK-NEXT:   %122 = icmp slt i32 %121, 100
-// CHECK-NEXT:   br i1 %122, label %body13, label %end14
+// CHECK-NEXT:   %145 = phi i32 [ 0, %iterations6 ], [ %174, %after18 ]
+// CHECK-NEXT:   %146 = icmp slt i32 %145, 100
+// CHECK-NEXT:   br i1 %146, label %body13, label %end14
 // CHECK-NEXT: body13:                                           ; preds = %for12
-// CHECK-NEXT:   %123 = load <8 x float>, ptr %5, align 32
-// CHECK-NEXT:   %124 = sext i32 %121 to i64
-// CHECK-NEXT:   %125 = mul nsw i64 %124, 8
-// CHECK-NEXT:   %126 = getelementptr i8, ptr %18, i64 %125
-// CHECK-NEXT:   %127 = load float, ptr %126, align 4, !alias.scope !1, !noalias !4
-// CHECK-NEXT:   %.splatinsert15 = insertelement <8 x float> poison, float %127, i64 0
-// CHECK-NEXT:   %.splat16 = shufflevector <8 x float> %.splatinsert15, <8 x float> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %128 = fcmp olt <8 x float> %.splat16, %123
-// CHECK-NEXT:   %129 = select <8 x i1> %118, <8 x i1> %128, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %130 = xor <8 x i1> %128, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   %131 = select <8 x i1> %118, <8 x i1> %130, <8 x i1> zeroinitializer
-// CHECK-NEXT:   store <8 x float> zeroinitializer, ptr %4, align 32
-// CHECK-NEXT:   %132 = bitcast <8 x i1> %129 to i8
-// CHECK-NEXT:   %133 = icmp ne i8 %132, 0
-// CHECK-NEXT:   br i1 %133, label %then17, label %after18
+// CHECK-NEXT:   %147 = load <16 x float>, ptr %5, align 64
+// CHECK-NEXT:   %148 = sext i32 %145 to i64
+// CHECK-NEXT:   %149 = mul nsw i64 %148, 8
+// CHECK-NEXT:   %150 = getelementptr i8, ptr %18, i64 %149
+// CHECK-NEXT:   %151 = load float, ptr %150, align 4, !alias.scope !1, !noalias !4
+// CHECK-NEXT:   %.splatinsert15 = insertelement <16 x float> poison, float %151, i64 0
+// CHECK-NEXT:   %.splat16 = shufflevector <16 x float> %.splatinsert15, <16 x float> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %152 = fcmp olt <16 x float> %.splat16, %147
+// CHECK-NEXT:   %153 = select <16 x i1> %142, <16 x i1> %152, <16 x i1> zeroinitializer
+// CHECK-NEXT:   %154 = xor <16 x i1> %152, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %155 = select <16 x i1> %142, <16 x i1> %154, <16 x i1> zeroinitializer
+// CHECK-NEXT:   store <16 x float> zeroinitializer, ptr %4, align 64
+// CHECK-NEXT:   %156 = bitcast <16 x i1> %153 to i16
+// CHECK-NEXT:   %157 = icmp ne i16 %156, 0
+// CHECK-NEXT:   br i1 %157, label %then17, label %after18
 // CHECK-NEXT: end14:                                            ; preds = %for12
-// CHECK-NEXT:   %134 = load <8 x float>, ptr %5, align 32
-// CHECK-NEXT:   %135 = mul nsw i64 %113, 4
-// CHECK-NEXT:   %136 = getelementptr i8, ptr %20, i64 %135
-// CHECK-NEXT:   %137 = bitcast <8 x i1> %118 to i8
-// CHECK-NEXT:   %138 = icmp eq i8 %137, -1
-// CHECK-NEXT:   br i1 %138, label %whole, label %part
+// CHECK-NEXT:   %158 = load <16 x float>, ptr %5, align 64
+// CHECK-NEXT:   %159 = mul nsw i64 %137, 4
+// CHECK-NEXT:   %160 = getelementptr i8, ptr %20, i64 %159
+// CHECK-NEXT:   %161 = bitcast <16 x i1> %142 to i16
+// CHECK-NEXT:   %162 = icmp eq i16 %161, -1
+// CHECK-NEXT:   br i1 %162, label %whole, label %part
 // CHECK-NEXT: then17:                                           ; preds = %body13
-// CHECK-NEXT:   %139 = mul nsw i64 %113, 8
-// CHECK-NEXT:   %140 = add nsw i64 %139, 4
-// CHECK-NEXT:   %141 = getelementptr i8, ptr %18, i64 %140
-// CHECK-NEXT:   %142 = load <8 x i32>, ptr %7, align 32
-// CHECK-NEXT:   %143 = icmp slt <8 x i32> %142, zeroinitializer
-// CHECK-NEXT:   %144 = xor <8 x i1> %143, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
-// CHECK-NEXT:   %145 = select <8 x i1> %129, <8 x i1> %144, <8 x i1> zeroinitializer
-// CHECK-NEXT:   %146 = bitcast <8 x i1> %145 to i8
-// CHECK-NEXT:   %147 = icmp ne i8 %146, 0
-// CHECK-NEXT:   br i1 %147, label %read19, label %have_read20
+// CHECK-NEXT:   %163 = mul nsw i64 %137, 8
+// CHECK-NEXT:   %164 = add nsw i64 %163, 4
+// CHECK-NEXT:   %165 = getelementptr i8, ptr %18, i64 %164
+// CHECK-NEXT:   %166 = load <16 x i32>, ptr %7, align 64
+// CHECK-NEXT:   %167 = icmp slt <16 x i32> %166, zeroinitializer
+// CHECK-NEXT:   %168 = xor <16 x i1> %167, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true>
+// CHECK-NEXT:   %169 = select <16 x i1> %153, <16 x i1> %168, <16 x i1> zeroinitializer
+// CHECK-NEXT:   %170 = bitcast <16 x i1> %169 to i16
+// CHECK-NEXT:   %171 = icmp ne i16 %170, 0
+// CHECK-NEXT:   br i1 %171, label %read19, label %have_read20
 // CHECK-NEXT: after18:                                          ; preds = %have_read20, %body13
-// CHECK-NEXT:   %148 = load <8 x float>, ptr %4, align 32
-// CHECK-NEXT:   %149 = select <8 x i1> %128, <8 x float> %148, <8 x float> %123
-// CHECK-NEXT:   store <8 x float> %149, ptr %5, align 32
-// CHECK-NEXT:   %150 = add nsw i32 %121, 1
+// CHECK-NEXT:   %172 = load <16 x float>, ptr %4, align 64
+// CHECK-NEXT:   %173 = select <16 x i1> %152, <16 x float> %172, <16 x float> %147
+// CHECK-NEXT:   store <16 x float> %173, ptr %5, align 64
+// CHECK-NEXT:   %174 = add nsw i32 %145, 1
 // CHECK-NEXT:   br label %for12, !llvm.loop !14
 // CHECK-NEXT: read19:                                           ; preds = %then17
-// CHECK-NEXT:   %151 = mul nsw i64 %113, 8
-// CHECK-NEXT:   %152 = add nsw i64 %151, 4
-// CHECK-NEXT:   %153 = getelementptr i8, ptr %18, i64 %152
-// CHECK-NEXT:   %.splatinsert21 = insertelement <8 x ptr> poison, ptr %8, i64 0
-// CHECK-NEXT:   %.splat22 = shufflevector <8 x ptr> %.splatinsert21, <8 x ptr> poison, <8 x i32> zeroinitializer
-// CHECK-NEXT:   %154 = getelementptr i8, ptr %153, <8 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56>
-// CHECK-NEXT:   %155 = select <8 x i1> %145, <8 x ptr> %154, <8 x ptr> %.splat22
-// CHECK-NEXT:   %156 = extractelement <8 x ptr> %155, i64 0
-// CHECK-NEXT:   %157 = load float, ptr %156, align 4
-// CHECK-NEXT:   %158 = insertelement <8 x float> poison, float %157, i64 0
-// CHECK-NEXT:   %159 = extractelement <8 x ptr> %155, i64 1
-// CHECK-NEXT:   %160 = load float, ptr %159, align 4
-// CHECK-NEXT:   %161 = insertelement <8 x float> %158, float %160, i64 1
-// CHECK-NEXT:   %162 = extractelement <8 x ptr> %155, i64 2
-// CHECK-NEXT:   %163 = load float, ptr %162, align 4
-// CHECK-NEXT:   %164 = insertelement <8 x float> %161, float %163, i64 2
-// CHECK-NEXT:   %165 = extractelement <8 x ptr> %155, i64 3
-// CHECK-NEXT:   %166 = load float, ptr %165, align 4
-// CHECK-NEXT:   %167 = insertelement <8 x float> %164, float %166, i64 3
-// CHECK-NEXT:   %168 = extractelement <8 x ptr> %155, i64 4
-// CHECK-NEXT:   %169 = load float, ptr %168, align 4
-// CHECK-NEXT:   %170 = insertelement <8 x float> %167, float %169, i64 4
-// CHECK-NEXT:   %171 = extractelement <8 x ptr> %155, i64 5
-// CHECK-NEXT:   %172 = load float, ptr %171, align 4
-// CHECK-NEXT:   %173 = insertelement <8 x float> %170, float %172, i64 5
-// CHECK-NEXT:   %174 = extractelement <8 x ptr> %155, i64 6
-// CHECK-NEXT:   %175 = load float, ptr %174, align 4
-// CHECK-NEXT:   %176 = insertelement <8 x float> %173, float %175, i64 6
-// CHECK-NEXT:   %177 = extractelement <8 x ptr> %155, i64 7
-// CHECK-NEXT:   %178 = load float, ptr %177, align 4
-// CHECK-NEXT:   %179 = insertelement <8 x float> %176, float %178, i64 7
-// CHECK-NEXT:   %180 = load <8 x float>, ptr %6, align 32
-// CHECK-NEXT:   %181 = select <8 x i1> %145, <8 x float> %179, <8 x float> %180
-// CHECK-NEXT:   store <8 x float> %181, ptr %6, align 32
-// CHECK-NEXT:   %182 = or <8 x i1> %143, %129
-// CHECK-NEXT:   %183 = sext <8 x i1> %182 to <8 x i32>
-// CHECK-NEXT:   store <8 x i32> %183, ptr %7, align 32
+// CHECK-NEXT:   %175 = mul nsw i64 %137, 8
+// CHECK-NEXT:   %176 = add nsw i64 %175, 4
+// CHECK-NEXT:   %177 = getelementptr i8, ptr %18, i64 %176
+// CHECK-NEXT:   %.splatinsert21 = insertelement <16 x ptr> poison, ptr %8, i64 0
+// CHECK-NEXT:   %.splat22 = shufflevector <16 x ptr> %.splatinsert21, <16 x ptr> poison, <16 x i32> zeroinitializer
+// CHECK-NEXT:   %178 = getelementptr i8, ptr %177, <16 x i64> <i64 0, i64 8, i64 16, i64 24, i64 32, i64 40, i64 48, i64 56, i64 64, i64 72, i64 80, i64 88, i64 96, i64 104, i64 112, i64 120>
+// CHECK-NEXT:   %179 = select <16 x i1> %169, <16 x ptr> %178, <16 x ptr> %.splat22
+// CHECK-NEXT:   %180 = extractelement <16 x ptr> %179, i64 0
+// CHECK-NEXT:   %181 = load float, ptr %180, align 4
+// CHECK-NEXT:   %182 = insertelement <16 x float> poison, float %181, i64 0
+// CHECK-NEXT:   %183 = extractelement <16 x ptr> %179, i64 1
+// CHECK-NEXT:   %184 = load float, ptr %183, align 4
+// CHECK-NEXT:   %185 = insertelement <16 x float> %182, float %184, i64 1
+// CHECK-NEXT:   %186 = extractelement <16 x ptr> %179, i64 2
+// CHECK-NEXT:   %187 = load float, ptr %186, align 4
+// CHECK-NEXT:   %188 = insertelement <16 x float> %185, float %187, i64 2
+// CHECK-NEXT:   %189 = extractelement <16 x ptr> %179, i64 3
+// CHECK-NEXT:   %190 = load float, ptr %189, align 4
+// CHECK-NEXT:   %191 = insertelement <16 x float> %188, float %190, i64 3
+// CHECK-NEXT:   %192 = extractelement <16 x ptr> %179, i64 4
+// CHECK-NEXT:   %193 = load float, ptr %192, align 4
+// CHECK-NEXT:   %194 = insertelement <16 x float> %191, float %193, i64 4
+// CHECK-NEXT:   %195 = extractelement <16 x ptr> %179, i64 5
+// CHECK-NEXT:   %196 = load float, ptr %195, align 4
+// CHECK-NEXT:   %197 = insertelement <16 x float> %194, float %196, i64 5
+// CHECK-NEXT:   %198 = extractelement <16 x ptr> %179, i64 6
+// CHECK-NEXT:   %199 = load float, ptr %198, align 4
+// CHECK-NEXT:   %200 = insertelement <16 x float> %197, float %199, i64 6
+// CHECK-NEXT:   %201 = extractelement <16 x ptr> %179, i64 7
+// CHECK-NEXT:   %202 = load float, ptr %201, align 4
+// CHECK-NEXT:   %203 = insertelement <16 x float> %200, float %202, i64 7
+// CHECK-NEXT:   %204 = extractelement <16 x ptr> %179, i64 8
+// CHECK-NEXT:   %205 = load float, ptr %204, align 4
+// CHECK-NEXT:   %206 = insertelement <16 x float> %203, float %205, i64 8
+// CHECK-NEXT:   %207 = extractelement <16 x ptr> %179, i64 9
+// CHECK-NEXT:   %208 = load float, ptr %207, align 4
+// CHECK-NEXT:   %209 = insertelement <16 x float> %206, float %208, i64 9
+// CHECK-NEXT:   %210 = extractelement <16 x ptr> %179, i64 10
+// CHECK-NEXT:   %211 = load float, ptr %210, align 4
+// CHECK-NEXT:   %212 = insertelement <16 x float> %209, float %211, i64 10
+// CHECK-NEXT:   %213 = extractelement <16 x ptr> %179, i64 11
+// CHECK-NEXT:   %214 = load float, ptr %213, align 4
+// CHECK-NEXT:   %215 = insertelement <16 x float> %212, float %214, i64 11
+// CHECK-NEXT:   %216 = extractelement <16 x ptr> %179, i64 12
+// CHECK-NEXT:   %217 = load float, ptr %216, align 4
+// CHECK-NEXT:   %218 = insertelement <16 x float> %215, float %217, i64 12
+// CHECK-NEXT:   %219 = extractelement <16 x ptr> %179, i64 13
+// CHECK-NEXT:   %220 = load float, ptr %219, align 4
+// CHECK-NEXT:   %221 = insertelement <16 x float> %218, float %220, i64 13
+// CHECK-NEXT:   %222 = extractelement <16 x ptr> %179, i64 14
+// CHECK-NEXT:   %223 = load float, ptr %222, align 4
+// CHECK-NEXT:   %224 = insertelement <16 x float> %221, float %223, i64 14
+// CHECK-NEXT:   %225 = extractelement <16 x ptr> %179, i64 15
+// CHECK-NEXT:   %226 = load float, ptr %225, align 4
+// CHECK-NEXT:   %227 = insertelement <16 x float> %224, float %226, i64 15
+// CHECK-NEXT:   %228 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %229 = select <16 x i1> %169, <16 x float> %227, <16 x float> %228
+// CHECK-NEXT:   store <16 x float> %229, ptr %6, align 64
+// CHECK-NEXT:   %230 = or <16 x i1> %167, %153
+// CHECK-NEXT:   %231 = sext <16 x i1> %230 to <16 x i32>
+// CHECK-NEXT:   store <16 x i32> %231, ptr %7, align 64
 // CHECK-NEXT:   br label %have_read20
 // CHECK-NEXT: have_read20:                                      ; preds = %read19, %then17
-// CHECK-NEXT:   %184 = load <8 x float>, ptr %6, align 32
-// CHECK-NEXT:   %185 = fadd reassoc <8 x float> %123, %184
-// CHECK-NEXT:   store <8 x float> %185, ptr %4, align 32
+// CHECK-NEXT:   %232 = load <16 x float>, ptr %6, align 64
+// CHECK-NEXT:   %233 = fadd reassoc <16 x float> %147, %232
+// CHECK-NEXT:   store <16 x float> %233, ptr %4, align 64
 // CHECK-NEXT:   br label %after18
 // CHECK-NEXT: whole:                                            ; preds = %end14
-// CHECK-NEXT:   store <8 x float> %134, ptr %136, align 4, !alias.scope !9, !noalias !10
+// CHECK-NEXT:   store <16 x float> %158, ptr %160, align 4, !alias.scope !9, !noalias !10
 // CHECK-NEXT:   br label %stored
 // CHECK-NEXT: part:                                             ; preds = %end14
-// CHECK-NEXT:   call void @llvm.masked.store.v8f32.p0(<8 x float> %134, ptr %136, i32 4, <8 x i1> %118), !alias.scope !9, !noalias !10
+// CHECK-NEXT:   call void @llvm.masked.store.v16f32.p0(<16 x float> %158, ptr %160, i32 4, <16 x i1> %142), !alias.scope !9, !noalias !10
 // CHECK-NEXT:   br label %stored
 // CHECK-NEXT: stored:                                           ; preds = %part, %whole
-// CHECK-NEXT:   %186 = add nsw i64 %113, 8
+// CHECK-NEXT:   %234 = add nsw i64 %137, 16
 // CHECK-NEXT:   br label %lanes5, !llvm.loop !15
 // CHECK-NEXT: return:                                           ; preds = %lanes_end7, %some, %start
 // CHECK-NEXT:   ret void
@@ -872,7 +920,7 @@ kiln.kernel @near storages [
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind speculatable willreturn memory(none)
 // CHECK-NEXT: declare i64 @llvm.smin.i64(i64, i64) #1
 // CHECK-NEXT: ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: write)
-// CHECK-NEXT: declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr nocapture, i32 immarg, <8 x i1>) #2
+// CHECK-NEXT: declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr nocapture, i32 immarg, <16 x i1>) #2
 // CHECK-NEXT: ; Function Attrs: nounwind
 // CHECK-NEXT: define void @task_0_bounds(ptr readonly %0, ptr %1) #0 {
 // CHECK-NEXT: entry:

@@ -15,6 +15,28 @@ using llvm::Value;
 LaneEmitter::LaneEmitter(FunctionEmitter& f, ir::RangeTaskOp task, int64_t lanes)
     : f_(f), b_(f.builder()), task_(task), lanes_(lanes), shapes_(task) {}
 
+// Whether a load or atomic takes code for each lane: the cells are apart.
+static bool IsOneByOne(mlir::Operation* op, const LaneShapes& shapes, ir::KernelOp kernel) {
+  if (auto atomic = llvm::dyn_cast<ir::AtomicOp>(op)) return shapes.Varies(atomic.getAddress());
+  auto load = llvm::dyn_cast<ir::LoadOp>(op);
+  if (!load || load->hasAttr(kKeptAttribute)) return false;
+  const std::optional<int64_t> stride = ByteStride(load.getAddress(), shapes, kernel);
+  return !stride || (*stride != 0 && *stride != Bytes(load.getType()));
+}
+
+// Whether an op is in a loop that contains no other one.
+static bool IsInnermost(mlir::Operation* op) {
+  const auto is_loop = [](mlir::Operation* o) { return llvm::isa<ir::ForOp, ir::LoopOp>(o); };
+  mlir::Operation* loop = op->getParentOp();
+  while (llvm::isa<ir::IfOp>(loop)) loop = loop->getParentOp();
+  return is_loop(loop) && !loop->getRegion(0)
+                               .walk([&](mlir::Operation* inner) {
+                                 return is_loop(inner) ? mlir::WalkResult::interrupt()
+                                                       : mlir::WalkResult::advance();
+                               })
+                               .wasInterrupted();
+}
+
 int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes& target,
                               bool long_rows) {
   // A chain of sums waits for each addition, unless there are several chains. Beyond so many
@@ -23,15 +45,17 @@ int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes
   constexpr int kFewest = 6, kFew = 12, kSome = 24;
   const LaneShapes shapes(task);
   auto kernel = task->getParentOfType<ir::KernelOp>();
-  bool diverges = false;
-  bool apart = false;    // whether lanes load one by one, which takes code for each of them
-  bool is_wide = false;  // whether values have 8 bytes
+  bool waits = false;     // whether lanes stay in a loop that they would have left
+  bool branches = false;  // whether lanes run code that they need not
+  bool apart = false;     // whether lanes access cells one by one
+  bool busy = false;      // whether they do so in atomics or, where masks are vectors, mostly
+  bool is_wide = false;   // whether values have 8 bytes
   int operations = 0;
   task.getBody().walk([&](mlir::Operation* op) {
-    diverges |= shapes.Diverges(op);
-    if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
-      const std::optional<int64_t> stride = ByteStride(load.getAddress(), shapes, kernel);
-      apart |= !stride || (*stride != 0 && *stride != Bytes(load.getType()));
+    if (shapes.Diverges(op)) (llvm::isa<ir::IfOp>(op) ? branches : waits) = true;
+    if (IsOneByOne(op, shapes, kernel)) {
+      apart = true;
+      busy |= llvm::isa<ir::AtomicOp>(op) || (!target.has_masks && IsInnermost(op));
     }
     for (mlir::Value result : op->getResults()) {
       if (!shapes.Varies(result) || llvm::isa<ir::AddrType>(result.getType())) continue;
@@ -41,9 +65,9 @@ int64_t LaneEmitter::LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes
   });
   // Two vectors: with the rows, there are as many sums as registers hold.
   if (task.getRows()) return target.count * (target.has_masks ? 4 : 2) / (is_wide ? 2 : 1);
-  // Lanes that wait for others would be more.
-  if (diverges || operations > kSome) return target.count;
-  if (operations > kFew || !long_rows) return target.count * 2;
+  // Of more lanes, more would wait for others.
+  if (waits || (branches && busy) || operations > kSome) return target.count;
+  if (branches || operations > kFew || !long_rows) return target.count * 2;
   return target.count * (operations > kFewest || apart ? 4 : 8);
 }
 
