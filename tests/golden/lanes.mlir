@@ -1196,3 +1196,128 @@ kiln.kernel @list trees [#kiln.tree<slot = 2, nodes = [<root, axes = [], cell_by
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// LLVM has no vectors where only some iterations of an inner loop read a cell that is the same for
+// all of them.
+kiln.kernel @sums storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "others_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 500 : i32
+    %none = arith.constant 0.0 : f64
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f64) {
+      %same = arith.cmpi eq, %i, %j : i32
+      %next = kiln.if %same -> f64 {
+        kiln.yield %s : f64
+      } else {
+        %a = kiln.global 1 component 0 [%j] : <f64>
+        %x = kiln.load %a : <f64>
+        %b = kiln.global 1 component 0 [%i] : <f64>
+        %y = kiln.load %b : <f64>
+        %xy = arith.mulf %x, %y fastmath<reassoc> : f64
+        %more = arith.addf %s, %xy fastmath<reassoc> : f64
+        kiln.yield %more : f64
+      }
+      kiln.continue %next : f64
+    }
+    %c = kiln.global 0 component 0 [%i] : <f64>
+    kiln.store %sum, %c : <f64>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @sums storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "others_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c500_i32 = arith.constant 500 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c500_i32 : i32 carry (%arg2 = %cst : f64) {
+// CHECK-NEXT:         %2 = arith.cmpi eq, %arg0, %arg1 : i32
+// CHECK-NEXT:         %3 = kiln.if %2 -> f64 {
+// CHECK-NEXT:           kiln.yield %arg2 : f64
+// CHECK-NEXT:         } else {
+// CHECK-NEXT:           %4 = kiln.global 1 component 0[%arg1] : <f64>
+// CHECK-NEXT:           %5 = kiln.load %4 : <f64>
+// CHECK-NEXT:           %6 = kiln.global 1 component 0[%arg0] : <f64>
+// CHECK-NEXT:           %7 = kiln.load %6 : <f64>
+// CHECK-NEXT:           %8 = arith.mulf %5, %7 fastmath<reassoc> : f64
+// CHECK-NEXT:           %9 = arith.addf %arg2, %8 fastmath<reassoc> : f64
+// CHECK-NEXT:           kiln.yield %9 : f64
+// CHECK-NEXT:         }
+// CHECK-NEXT:         kiln.continue %3 : f64
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <f64>
+// CHECK-NEXT:       kiln.store %0, %1 : <f64>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+
+// -----
+// LLVM vectorises the inner loop. With AVX-512, lanes have vectors of twice its width for 64 bits.
+kiln.kernel @sums storages [
+    #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 4 : i32} {
+  kiln.task.range_for "all_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 500 : i32
+    %none = arith.constant 0.0 : f64
+    %sum = kiln.for %j = %zero to %n : i32 carry (%s = %none : f64) {
+      %a = kiln.global 1 component 0 [%j] : <f64>
+      %x = kiln.load %a : <f64>
+      %b = kiln.global 1 component 0 [%i] : <f64>
+      %y = kiln.load %b : <f64>
+      %xy = arith.mulf %x, %y fastmath<reassoc> : f64
+      %more = arith.addf %s, %xy fastmath<reassoc> : f64
+      kiln.continue %more : f64
+    }
+    %c = kiln.global 0 component 0 [%i] : <f64>
+    kiln.store %sum, %c : <f64>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @sums storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 8], offset = [], types = [f64], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] attributes {cpu_level = 4 : i32} {
+// CHECK-NEXT:     kiln.task.range_for "all_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c500_i32 = arith.constant 500 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:       %0 = kiln.for %arg1 = %c0_i32 to %c500_i32 : i32 carry (%arg2 = %cst : f64) {
+// CHECK-NEXT:         %2 = kiln.global 1 component 0[%arg1] : <f64>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f64>
+// CHECK-NEXT:         %4 = kiln.global 1 component 0[%arg0] : <f64>
+// CHECK-NEXT:         %5 = kiln.load %4 : <f64>
+// CHECK-NEXT:         %6 = arith.mulf %3, %5 fastmath<reassoc> : f64
+// CHECK-NEXT:         %7 = arith.addf %arg2, %6 fastmath<reassoc> : f64
+// CHECK-NEXT:         kiln.continue %7 : f64
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <f64>
+// CHECK-NEXT:       kiln.store %0, %1 : <f64>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, lanes, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -91,6 +91,7 @@ struct Costs {
   double bytes;            // a mask for elements of one or two bytes
   double product;          // of vectors of 64-bit integers
   double conversion;       // between f64 and 64-bit integers
+  double wide;             // vectors of 64-bit elements for the lanes of one of 32-bit elements
 };
 
 class Task {
@@ -136,6 +137,7 @@ class Task {
   Cost CostOf(mlir::Operation& op);
   Cost MemoryCost(Value address, mlir::Type type, bool store);
   double LocalAccess(bool store) const;
+  double VectorsOf(mlir::Type type) const;
   double AccessOf(const std::optional<int64_t>& stride, bool store) const;
   double LinesPerSetIn(mlir::Operation* loop);
   Cost ArithmeticCost(mlir::Operation& op);
@@ -226,8 +228,8 @@ constexpr double kKeptLoad = 1.5;
 constexpr double kScalarised = 3;
 // AVX2 has no masks of bytes: a branch and two forms. It multiplies halves, and converts 64-bit
 // integers one by one.
-constexpr Costs kCostsOfV3 = {2, 4, 6, 10, 24};
-constexpr Costs kCostsOfV4 = {1.3, 3.5, 1, 4, 4};
+constexpr Costs kCostsOfV3 = {2, 4, 6, 10, 24, 2};
+constexpr Costs kCostsOfV4 = {1.3, 3.5, 1, 4, 4, 1};
 // Rows of a power of two put the cells of all lanes into few sets of the first-level cache, which
 // repeat at this distance. Each line of the fullest set that it does not keep makes a load slower;
 // each such line of a store's own rows makes the store slower. Measured on a Zen 5, with one to
@@ -249,9 +251,6 @@ constexpr double kUnknownTrips = 16;
 constexpr double kDivergence = 1.3, kWhileDivergence = 1.6, kDataDivergence = 2.6;
 // Most numbers have a small divisor, and few have none.
 constexpr double kDivisorDivergence = 20;
-// What LLVM gains where it vectorises an inner loop, which has as many iterations as a vector has
-// elements.
-constexpr double kInnerGain = 6;
 // Ops between an index and what it is made of, and the most that they add.
 constexpr int kIndexDepth = 4;
 constexpr int64_t kMostOffset = int64_t{1} << 31;
@@ -364,7 +363,9 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
     const int64_t size =
         (llvm::cast<ir::AddrType>(address.getType()).getPointee().getIntOrFloatBitWidth() + 7) / 8;
     const std::optional<int64_t> stride = ByteStride(address, shapes, kernel_);
-    return !stride || (*stride != 0 && *stride != size);
+    // LLVM has no vectors for what only some iterations read from one cell.
+    if (stride == 0) return inner->getParentOp() != op;
+    return stride != size;
   };
   auto end = llvm::dyn_cast<ir::ContinueOp>(loop.getBody().front().getTerminator());
   if (!end) return false;
@@ -464,6 +465,11 @@ double ChainLatency(ir::ForOp loop) {
   return longest;
 }
 
+bool IsWide(mlir::Type type) { return type.isIntOrFloat() && type.getIntOrFloatBitWidth() > 32; }
+
+// How many vectors the values of all lanes are.
+double Task::VectorsOf(mlir::Type type) const { return IsWide(type) ? costs_.wide : 1; }
+
 // Of each lane's load or store, where these are apart.
 double Task::AccessOf(const std::optional<int64_t>& stride, bool store) const {
   if (is_masked_) return store ? costs_.scatter : costs_.gather;
@@ -488,8 +494,7 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
     return {one, varies ? kLanes * LocalAccess(store) : one};
   }
   if (stride && *stride == bytes) {
-    const double vectors = std::max(1.0, static_cast<double>(bytes) / 4);
-    return {one, one * vectors + (bytes < 4 && is_masked_ ? costs_.bytes : 0)};
+    return {one, one * VectorsOf(type) + (bytes < 4 && is_masked_ ? costs_.bytes : 0)};
   }
   double each = AccessOf(stride, store);
   if (stride && store && lines_per_set_ > 0) {
@@ -503,15 +508,14 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
 Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
   if (op.getNumResults() == 0 || llvm::isa<arith::ConstantOp>(op)) return {};
   const mlir::Type type = op.getResult(0).getType();
-  // Vectors of wide elements are several.
-  const double wide = type.isIntOrFloat() ? std::max(1.0, type.getIntOrFloatBitWidth() / 32.0) : 1;
+  const bool wide = IsWide(type);
   double cost = 1;
   bool scalarised = false;
   if (llvm::isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op)) {
     cost = kDivision;
   } else if (IsDivision(op)) {
     cost = kLongDivision;
-    scalarised = wide > 1;
+    scalarised = wide;
     if (!scalarised && Varies(op.getResult(0))) return {cost, kVectorDivision};
   } else if (llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
     cost = 4;
@@ -522,14 +526,14 @@ Task::Cost Task::ArithmeticCost(mlir::Operation& op) {
     scalarised = is_scalar || !kernel_.getFastMath();
   } else if (llvm::isa<math::MathDialect>(op.getDialect())) {
     cost = 2;
-  } else if (llvm::isa<arith::MulIOp>(op) && wide > 1) {
+  } else if (llvm::isa<arith::MulIOp>(op) && wide) {
     if (Varies(op.getResult(0))) return {1, costs_.product};
   } else if (llvm::isa<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(op) &&
-             (wide > 1 || op.getOperand(0).getType().getIntOrFloatBitWidth() > 32)) {
+             (wide || IsWide(op.getOperand(0).getType()))) {
     if (Varies(op.getResult(0))) return {1, costs_.conversion};
   }
   if (!Varies(op.getResult(0))) return {cost, cost};
-  return {cost, scalarised ? kLanes * (cost + kScalarised) : cost * wide};
+  return {cost, scalarised ? kLanes * (cost + kScalarised) : cost * VectorsOf(type)};
 }
 
 Task::Cost Task::CostOf(mlir::Operation& op) {
@@ -601,6 +605,19 @@ double Task::DivergenceOf(mlir::Operation& loop) {
   return most;
 }
 
+// What LLVM gains where it vectorises an inner loop, with vectors of 32 bytes on all levels.
+double InnerGain(mlir::Operation& loop) {
+  constexpr double kOfNarrow = 6, kOfWide = 3;
+  const bool wide = loop.getRegion(0)
+                        .walk([](mlir::Operation* op) {
+                          return llvm::any_of(op->getResultTypes(), IsWide)
+                                     ? mlir::WalkResult::interrupt()
+                                     : mlir::WalkResult::advance();
+                        })
+                        .wasInterrupted();
+  return wide ? kOfWide : kOfNarrow;
+}
+
 Task::Cost Task::LoopCost(mlir::Operation& op) {
   const double lines_around = std::exchange(lines_per_set_, LinesPerSetIn(&op));
   const bool masked_around = std::exchange(is_masked_, is_masked_ || shapes_.Diverges(&op));
@@ -610,7 +627,7 @@ Task::Cost Task::LoopCost(mlir::Operation& op) {
   const double trips = MostTrips(op).value_or(kUnknownTrips);
   // A branch, the count and, of vectors, the mask.
   loop.Add({1, shapes_.Diverges(&op) ? 4.0 : 1.0});
-  if (trips >= kLanes && LlvmVectorises(&op)) loop.scalar /= kInnerGain;
+  if (trips >= kLanes && LlvmVectorises(&op)) loop.scalar /= InnerGain(op);
   if (!shapes_.Diverges(&op)) {
     auto counted = llvm::dyn_cast<ir::ForOp>(op);
     const double chain = counted ? ChainLatency(counted) : 0;
