@@ -1,5 +1,7 @@
 #include "server/compiler/codegen/affine.h"
 
+#include <cstdlib>
+
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "server/compiler/dialect/constants.h"
@@ -16,25 +18,51 @@ constexpr int64_t kMaxFactor = int64_t{1} << 31;
 
 bool IsNarrow(mlir::Value value) { return value.getType().getIntOrFloatBitWidth() < 32; }
 
-// Whether Read looks into the op.
-bool IsLinear(mlir::Operation* op) {
-  if (llvm::isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) return true;
-  return llvm::isa_and_nonnull<arith::MulIOp, arith::ShLIOp>(op) &&
-         ConstantOf(op->getOperand(1)).has_value();
+bool HasIndex(const Affine& affine) {
+  return llvm::any_of(affine.terms, [](const Affine::Term& t) { return t.is_index; });
 }
 
-// Calls `take` for what the op uses from outside of its regions; false: there is too much to look.
-bool ForEachOperand(mlir::Operation* op, llvm::function_ref<void(mlir::Value)> take) {
-  constexpr int kMostOps = 256;
-  if (op->hasTrait<mlir::OpTrait::IsIsolatedFromAbove>()) return true;
-  int count = 0;
-  const auto walked = op->walk([&](mlir::Operation* inner) {
-    for (mlir::Value operand : inner->getOperands()) {
-      if (!op->isAncestor(operand.getParentBlock()->getParentOp())) take(operand);
+// Whether the part of loop indices fits in 32 bits. Loops whose bounds are not known are taken to
+// be short enough for strides of rows, and not for multipliers of hashes.
+bool FitsIndices(const Affine& sum) {
+  constexpr int64_t kLargestStride = 1 << 20;
+  Affine indices;
+  bool is_known = true, is_short = true;
+  for (const Affine::Term& t : sum.terms) {
+    if (!t.is_index) continue;
+    indices.terms.push_back(t);
+    is_known &= t.low <= t.high;
+    is_short &= std::abs(t.factor) <= kLargestStride;
+  }
+  int64_t low, high;
+  if (!is_known) return is_short;
+  indices.Range(&low, &high);
+  return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+// Makes one i32 of the terms that are no loop indices.
+void AddInWord(llvm::IRBuilder<>& b, Affine* sum) {
+  llvm::SmallVector<Affine::Term> others;
+  llvm::VectorType* vector = nullptr;
+  bool is_plain = true;
+  for (const Affine::Term& t : sum->terms) {
+    if (t.is_index) continue;
+    others.push_back(t);
+    if (auto* type = llvm::dyn_cast<llvm::VectorType>(t.leaf->getType())) vector = type;
+    is_plain &= std::abs(t.factor) == 1;
+  }
+  if (others.empty() || (others.size() == 1 && is_plain)) return;
+  llvm::Value* word = nullptr;
+  for (const Affine::Term& t : others) {
+    llvm::Value* leaf = b.CreateMul(
+        t.leaf, llvm::ConstantInt::getSigned(t.leaf->getType(), static_cast<int32_t>(t.factor)));
+    if (vector != nullptr && !leaf->getType()->isVectorTy()) {
+      leaf = b.CreateVectorSplat(vector->getElementCount(), leaf);
     }
-    return ++count < kMostOps ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
-  });
-  return !walked.wasInterrupted();
+    word = word == nullptr ? leaf : b.CreateAdd(word, leaf);
+  }
+  llvm::erase_if(sum->terms, [](const Affine::Term& t) { return !t.is_index; });
+  sum->terms.push_back({word, 1, 1, 0, /*is_index=*/false});
 }
 
 // Whether no term would get a factor above kMaxFactor.
@@ -57,7 +85,7 @@ void Affine::Add(const Affine& other, int64_t factor) {
       if (mine.leaf == t.leaf) same = &mine;
     }
     if (same == nullptr) {
-      terms.push_back({t.leaf, t.factor * factor, t.low, t.high});
+      terms.push_back({t.leaf, t.factor * factor, t.low, t.high, t.is_index});
     } else {
       same->factor += t.factor * factor;
     }
@@ -102,7 +130,7 @@ llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine) {
 
 Affine Leaf(llvm::Value* value, int64_t low, int64_t high) {
   Affine result;
-  result.terms.push_back({value, 1, low, high});
+  result.terms.push_back({value, 1, low, high, /*is_index=*/true});
   return result;
 }
 
@@ -163,47 +191,42 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
   return {Leaf(q), Leaf(r, 0, divisor - 1)};
 }
 
-// The sums and products that `value` is a sum of: they may have wrapped, unlike loop indices.
-void AffineReader::AddSums(mlir::Value value, Values* sums, int depth) const {
-  mlir::Operation* op = value.getDefiningOp();
-  if (depth >= kMaxDepth || !IsLinear(op) || leaves_.count(value) > 0) return;
-  if (!sums->insert(value).second) return;
-  for (mlir::Value operand : op->getOperands()) AddSums(operand, sums, depth + 1);
+std::optional<Affine> AffineReader::ReadSum(llvm::IRBuilder<>& b, mlir::Operation* op,
+                                            const Emitted& emitted, int depth) const {
+  // LLVM knows the bounds of x - x / c * c, a remainder.
+  auto product = llvm::isa<arith::SubIOp>(op) ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
+                                              : arith::MulIOp();
+  if (product && leaves_.count(product.getLhs()) == 0) return std::nullopt;
+  // A large number may be the sum of two that MLIR has joined, which wrapped: i + n + n.
+  const std::optional<int64_t> constant = ConstantOf(op->getOperand(1));
+  if (constant && std::abs(*constant) > kMaxFactor / 2) return std::nullopt;
+  Affine sum = ReadTerms(b, op->getOperand(0), emitted, depth + 1);
+  const Affine other = ReadTerms(b, op->getOperand(1), emitted, depth + 1);
+  // The kernel has computed sums of other values already.
+  const bool of_others = !HasIndex(sum) && !HasIndex(other);
+  if (of_others && !sum.terms.empty() && !other.terms.empty()) return std::nullopt;
+  sum.Add(other, llvm::isa<arith::AddIOp>(op) ? 1 : -1);
+  return sum;
 }
 
-// Whether `value` is computed from one of `sums`, other than as a sum itself. What a branch or a
-// loop uses is taken for what its results are computed from.
-bool AffineReader::DependsOn(mlir::Value value, const Values& sums) const {
-  constexpr size_t kMostValues = 64;  // more are taken to lead there
-  llvm::SmallVector<std::pair<mlir::Value, bool>> found = {{value, /*is_sum=*/true}};
-  Values seen;
-  for (size_t i = 0; i < found.size(); ++i) {
-    mlir::Value at = found[i].first;
-    bool is_sum = found[i].second;
-    if (i >= kMostValues || (!is_sum && sums.contains(at))) return true;
-    if (leaves_.count(at) > 0) continue;
-    mlir::Operation* op = at.getDefiningOp();
-    if (op == nullptr) op = at.getParentBlock()->getParentOp();
-    is_sum = is_sum && IsLinear(op);
-    const bool all = ForEachOperand(op, [&](mlir::Value operand) {
-      const bool is_new = is_sum || seen.insert(operand).second;
-      if (is_new && found.size() <= kMostValues) found.push_back({operand, is_sum});
-    });
-    if (!all) return true;
+std::optional<Affine> AffineReader::ReadProduct(llvm::IRBuilder<>& b, mlir::Operation* op,
+                                                const Emitted& emitted, int depth) const {
+  // MLIR's canonical form has constants as the second operand.
+  std::optional<int64_t> factor = ConstantOf(op->getOperand(1));
+  if (!factor) return std::nullopt;
+  if (llvm::isa<arith::ShLIOp>(op)) {
+    if (*factor < 0 || *factor >= 31) return std::nullopt;
+    factor = int64_t{1} << *factor;
   }
-  return false;
+  const Affine operand = ReadTerms(b, op->getOperand(0), emitted, depth + 1);
+  if (!HasIndex(operand) || !Scalable(operand, *factor)) return std::nullopt;
+  Affine product;
+  product.Add(operand, *factor);
+  return product;
 }
 
-bool AffineReader::MayHaveWrapped(mlir::Value x, mlir::Value y) const {
-  Values of_x, of_y;
-  AddSums(x, &of_x, 0);
-  AddSums(y, &of_y, 0);
-  return (!of_x.empty() && DependsOn(y, of_x)) || (!of_y.empty() && DependsOn(x, of_y));
-}
-
-Affine AffineReader::Read(mlir::Value value,
-                          const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
-                          int depth) const {
+Affine AffineReader::ReadTerms(llvm::IRBuilder<>& b, mlir::Value value, const Emitted& emitted,
+                               int depth) const {
   Affine result;
   if (const auto constant = ConstantOf(value)) {
     result.constant = *constant;
@@ -213,48 +236,31 @@ Affine AffineReader::Read(mlir::Value value,
   if (auto leaf = leaves_.find(value); leaf != leaves_.end()) return leaf->second;
   mlir::Operation* op = value.getDefiningOp();
   if (op != nullptr && depth < kMaxDepth) {
-    const auto read = [&](int i) { return Read(op->getOperand(i), emitted, depth + 1); };
-    // x - x / c * c, a remainder, is within bounds even if x has wrapped, which its terms would not
-    // show.
-    auto product = llvm::isa<arith::SubIOp>(op) ? op->getOperand(1).getDefiningOp<arith::MulIOp>()
-                                                : arith::MulIOp();
-    const bool is_remainder = product && leaves_.count(product.getLhs()) == 0;
-    // A large number may be the sum of two that MLIR has joined, which wrapped: i + n + n.
-    const bool is_sum = llvm::isa<arith::AddIOp, arith::SubIOp>(op);
-    // MLIR's canonical form has constants as the second operand.
-    std::optional<int64_t> constant;
-    if (op->getNumOperands() > 1) constant = ConstantOf(op->getOperand(1));
-    const bool is_joined = is_sum && constant && std::abs(*constant) > kMaxFactor / 2;
-    if (is_sum && !is_remainder && !is_joined &&
-        !MayHaveWrapped(op->getOperand(0), op->getOperand(1))) {
-      result = read(0);
-      result.Add(read(1), llvm::isa<arith::AddIOp>(op) ? 1 : -1);
-      return result;
+    std::optional<Affine> sum;
+    if (llvm::isa<arith::AddIOp, arith::SubIOp>(op)) {
+      sum = ReadSum(b, op, emitted, depth);
+    } else if (llvm::isa<arith::MulIOp, arith::ShLIOp>(op)) {
+      sum = ReadProduct(b, op, emitted, depth);
     }
-    if (llvm::isa<arith::MulIOp>(op) && constant) {
-      const Affine factor = read(0);
-      if (Scalable(factor, *constant)) {
-        result.Add(factor, *constant);
-        return result;
-      }
-    }
-    if (llvm::isa<arith::ShLIOp>(op) && constant && *constant < 31) {
-      const Affine factor = read(0);
-      if (Scalable(factor, int64_t{1} << *constant)) {
-        result.Add(factor, int64_t{1} << *constant);
-        return result;
-      }
-    }
+    if (sum && (value.getType().isInteger(64) || FitsIndices(*sum))) return *sum;
     // A loop index truncated to an index's type keeps its value. Other i64 values may not, and
     // numbers of 8 and 16 bits wrap where programs rely on it.
-    const bool keeps =
-        (llvm::isa<arith::ExtSIOp>(op) && !IsNarrow(op->getOperand(0))) ||
-        (llvm::isa<arith::TruncIOp>(op) && !IsNarrow(value) && leaves_.count(op->getOperand(0)));
-    if (keeps) return read(0);
+    if (llvm::isa<arith::ExtSIOp>(op) && !IsNarrow(op->getOperand(0))) {
+      return Read(b, op->getOperand(0), emitted);
+    }
+    if (llvm::isa<arith::TruncIOp>(op) && !IsNarrow(value) && leaves_.count(op->getOperand(0))) {
+      return ReadTerms(b, op->getOperand(0), emitted, depth + 1);
+    }
   }
   // The bounds 1 and 0 say that nothing is known.
-  result.terms.push_back({emitted.lookup(value), 1, 1, 0});
+  result.terms.push_back({emitted.lookup(value), 1, 1, 0, /*is_index=*/false});
   return result;
+}
+
+Affine AffineReader::Read(llvm::IRBuilder<>& b, mlir::Value value, const Emitted& emitted) const {
+  Affine sum = ReadTerms(b, value, emitted, 0);
+  if (!value.getType().isInteger(64)) AddInWord(b, &sum);
+  return sum;
 }
 
 }  // namespace kiln

@@ -1,16 +1,17 @@
 // Index arithmetic: i64 sums of constant multiples of loop indices and other values.
 //
-// Index expressions of the kernel are i32 and may wrap. A sum that wrapped is out of bounds in any
-// case, so addresses are computed in i64 without wrapping. That lets LLVM see that accesses are
-// consecutive. Not so if other operations have seen the wrapped sum: s - (s & -16) is below 16,
-// whatever s is.
+// Index expressions of the kernel are i32 and may wrap. Addresses add loop indices in i64 without
+// wrapping, so that LLVM sees that accesses are consecutive. What an expression adds to them stays
+// an i32 that may wrap. The sum of both is then the index that the kernel means, if that is within
+// bounds: the sum is between -2^32 and 2^32, and so differs from the wrapped one only if that is
+// negative or at least 2^31.
 #ifndef KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 #define KILN_SERVER_COMPILER_CODEGEN_AFFINE_H_
 
+#include <optional>
 #include <utility>
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "mlir/IR/Value.h"
 
@@ -21,6 +22,7 @@ struct Affine {
     llvm::Value* leaf;  // i64, or narrower and signed
     int64_t factor;
     int64_t low, high;  // bounds of the leaf, inclusive; low > high: unknown
+    bool is_index;      // of a loop or a sparse cell, so that the leaf is no arbitrary number
   };
   int64_t constant = 0;
   llvm::SmallVector<Term, 4> terms;
@@ -40,7 +42,7 @@ llvm::Value* EmitAffine(llvm::IRBuilder<>& b, const Affine& affine);
 std::pair<Affine, Affine> SplitAffine(const Affine& value, int64_t divisor);
 bool IsRemainder(const Affine& rest, int64_t divisor);
 
-// A single value with its bounds, inclusive; unknown if low > high.
+// A single index with its bounds, inclusive; unknown if low > high.
 Affine Leaf(llvm::Value* value, int64_t low = 1, int64_t high = 0);
 
 // An index from `lower` to below `upper`: its bounds are known if both are constants.
@@ -53,18 +55,19 @@ std::pair<Affine, Affine> DivideAffine(llvm::IRBuilder<>& b, const Affine& value
 // Reads index expressions out of the kernel.
 class AffineReader {
  public:
+  using Emitted = llvm::DenseMap<mlir::Value, llvm::Value*>;  // the instruction of any value
+
   // The loops' own indices.
   void Define(mlir::Value value, Affine sum) { leaves_[value] = std::move(sum); }
-  // `emitted` gives the instruction of any value.
-  Affine Read(mlir::Value value, const llvm::DenseMap<mlir::Value, llvm::Value*>& emitted,
-              int depth = 0) const;
+  Affine Read(llvm::IRBuilder<>& b, mlir::Value value, const Emitted& emitted) const;
 
  private:
-  using Values = llvm::SmallPtrSet<mlir::Value, 8>;
-
-  void AddSums(mlir::Value value, Values* sums, int depth) const;
-  bool DependsOn(mlir::Value value, const Values& sums) const;
-  bool MayHaveWrapped(mlir::Value x, mlir::Value y) const;
+  Affine ReadTerms(llvm::IRBuilder<>& b, mlir::Value value, const Emitted& emitted,
+                   int depth) const;
+  std::optional<Affine> ReadSum(llvm::IRBuilder<>& b, mlir::Operation* op, const Emitted& emitted,
+                                int depth) const;
+  std::optional<Affine> ReadProduct(llvm::IRBuilder<>& b, mlir::Operation* op,
+                                    const Emitted& emitted, int depth) const;
 
   llvm::DenseMap<mlir::Value, Affine> leaves_;
 };

@@ -90,7 +90,7 @@ LaneEmitter::Linear LaneEmitter::NdarrayCell(int storage, ir::NdarrayAttr array,
   Linear sum;
   sum.scalar = b_.getInt64(0);
   for (int axis = 0; axis < array.getAxes(); ++axis) {
-    Linear index = Split(f_.indices().Read(indices[axis], f_.values_));
+    Linear index = Split(f_.indices().Read(b_, indices[axis], f_.values_));
     // As in FunctionEmitter::NdarrayCell.
     if (array.getClamp()) {
       const bool is_vector = index.stride != 0 || index.vector != nullptr;
@@ -119,7 +119,7 @@ LaneEmitter::Address LaneEmitter::Component(ir::ComponentOp op) {
   const int storage = static_cast<int>(op.getStorage());
   const int64_t first = op.getFirst();
   mlir::Attribute attribute = f_.state().storages[storage];
-  Value* index = EmitAffine(b_, f_.indices().Read(op.getIndex(), f_.values_));
+  Value* index = EmitAffine(b_, f_.indices().Read(b_, op.getIndex(), f_.values_));
   if (auto dense = llvm::dyn_cast<ir::DenseAttr>(attribute)) {
     const int any = static_cast<int>(dense.getComponentBase(first));
     Value* pointer = f_.ComponentBase(dense, first, op.getCount(), index);
@@ -138,7 +138,7 @@ LaneEmitter::Address LaneEmitter::Component(ir::ComponentOp op) {
 LaneEmitter::Address LaneEmitter::Element(ir::ElementOp op) {
   const Address array = addresses_.lookup(op.getArray());
   Affine bytes;
-  bytes.Add(f_.indices().Read(op.getIndex(), f_.values_),
+  bytes.Add(f_.indices().Read(b_, op.getIndex(), f_.values_),
             Bytes(op.getType().getPointee()) * array.scale);
   Address element = At(Split(bytes), array.pointer, array.memory);
   element.stride += array.stride;

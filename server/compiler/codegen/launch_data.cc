@@ -94,7 +94,7 @@ Value* FunctionEmitter::Slot(Value* slots, int64_t slot, mlir::Value index) {
   slots = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, slot);
   if (!index) return slots;
   return b_.CreateInBoundsGEP(b_.getInt64Ty(), slots,
-                              EmitAffine(b_, indices_.Read(index, values_)));
+                              EmitAffine(b_, indices_.Read(b_, index, values_)));
 }
 
 Value* FunctionEmitter::ArgumentAt(int64_t slot, mlir::Value index, llvm::Type* type) {

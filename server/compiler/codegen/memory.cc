@@ -84,7 +84,7 @@ Affine FunctionEmitter::DenseOffset(ir::DenseAttr dense, int base, int64_t const
   Affine offset;
   offset.constant = constant;
   for (int axis = 0; axis < dense.getAxes(); ++axis) {
-    Affine index = indices_.Read(indices[axis], values_);
+    Affine index = indices_.Read(b_, indices[axis], values_);
     index.constant -= dense.getAxisOffset(axis);
     // The outermost digit takes the whole quotient. An index out of range then leads to memory
     // beside the field and not to another cell of it.
@@ -130,7 +130,7 @@ FunctionEmitter::Address FunctionEmitter::DenseAddress(int storage, ir::DenseAtt
 Value* FunctionEmitter::NdarrayCell(int storage, ir::NdarrayAttr array, mlir::ValueRange indices) {
   Value* linear = nullptr;
   for (int axis = 0; axis < array.getAxes(); ++axis) {
-    Value* index = EmitAffine(b_, indices_.Read(indices[axis], values_));
+    Value* index = EmitAffine(b_, indices_.Read(b_, indices[axis], values_));
     // boundary="clamp": accesses beyond the border go to it. smin first: an empty axis gives -1,
     // and smax makes it 0.
     if (array.getClamp()) {
@@ -192,7 +192,7 @@ Value* FunctionEmitter::SharedAddress(ir::NdarrayAttr array, ir::GlobalOp op) {
   Value* pointer = Argument(array.getSlot(), b_.getPtrTy());
   llvm::SmallVector<Value*, 4> constants;
   for (int axis = array.getAxes(); axis-- > 0;) {
-    const Affine index = indices_.Read(op.getIndices()[axis], values_);
+    const Affine index = indices_.Read(b_, op.getIndices()[axis], values_);
     if (Value* terms = EmitTerms(b_, index)) sum = b_.CreateAdd(sum, b_.CreateMul(terms, stride));
     if (index.constant != 0) {
       constants.push_back(b_.CreateMul(b_.getInt64(index.constant), stride));
@@ -225,7 +225,7 @@ Value* FunctionEmitter::Lookup(llvm::ArrayRef<uint64_t> values, Value* index) {
 FunctionEmitter::Address FunctionEmitter::Component(ir::ComponentOp op) {
   const int storage = static_cast<int>(op.getStorage());
   const int64_t first = op.getFirst(), count = op.getCount();
-  Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
+  Value* index = EmitAffine(b_, indices_.Read(b_, op.getIndex(), values_));
   if (auto array = llvm::dyn_cast<ir::NdarrayAttr>(state_->storages[storage])) {
     Value* component = b_.CreateNSWAdd(index, b_.getInt64(first));
     Value* linear = b_.CreateNSWAdd(NdarrayCell(storage, array, op.getIndices()),
@@ -332,7 +332,7 @@ FunctionEmitter::Address FunctionEmitter::TreeAddress(ir::TreeFieldAttr field, m
 // one address is selected.
 FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field, ir::ComponentOp op,
                                                         TreeWalker::Access access, bool certain) {
-  Value* index = EmitAffine(b_, indices_.Read(op.getIndex(), values_));
+  Value* index = EmitAffine(b_, indices_.Read(b_, op.getIndex(), values_));
   const int64_t first = op.getFirst(), count = op.getCount();
   const int64_t start = field.getComponentOffset(first);
   const int64_t step = count > 1 ? field.getComponentOffset(first + 1) - start : 0;
@@ -365,7 +365,7 @@ FunctionEmitter::Address FunctionEmitter::TreeComponent(ir::TreeFieldAttr field,
 
 FunctionEmitter::Address FunctionEmitter::Element(ir::ElementOp op, Address array) {
   Affine offset;
-  offset.Add(indices_.Read(op.getIndex(), values_), Bytes(op.getType().getPointee()));
+  offset.Add(indices_.Read(b_, op.getIndex(), values_), Bytes(op.getType().getPointee()));
   array.pointer = b_.CreateInBoundsGEP(b_.getInt8Ty(), array.pointer, EmitAffine(b_, offset));
   return array;
 }

@@ -49,7 +49,7 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, mlir::ValueRange
     if (above && field.getAxis(i) == own) continue;
     const mlir::Value index = indices[next++];
     if (field.getAxis(i) < 0) continue;
-    at[field.getAxis(i)] = f_.indices_.Read(index, f_.values_);
+    at[field.getAxis(i)] = f_.indices_.Read(f_.b_, index, f_.values_);
   }
   return at;
 }
@@ -60,7 +60,7 @@ TreeWalker::Coordinates TreeWalker::At(ir::TreeFieldAttr field, int component,
   for (int i = 0; i < field.getNumAxes(); ++i) {
     const int64_t axis = field.getComponentAxis(component, i);
     if (axis < 0) continue;
-    at[axis] = f_.indices_.Read(indices[i], f_.values_);
+    at[axis] = f_.indices_.Read(f_.b_, indices[i], f_.values_);
     // Physical indices count from 0, whatever offset the program gave the field.
     at[axis].constant -= field.getAxisOffset(i);
   }

@@ -184,3 +184,34 @@ def each_of_many_fields_has_its_own_elements(show):
             expected[s * s % count, (i + 1) % 5] -= expected[s * 7 % count, i]
     wrong = [n for n, f in enumerate(fields) if not np.array_equal(f.to_numpy(), expected[n])]
     show(wrong, expected.sum())
+
+
+@case()
+def guarded_indices_that_wrap(show):
+    # A guard sees what 32 bits hold of a product or sum, as of 64 times the integer that a NaN
+    # becomes. The access is to that element.
+    n = 100
+    x, out = ti.field(ti.i32, 256), ti.field(ti.i32, (n, 4))
+    for i in range(256):
+        x[i] = i
+
+    @ti.func
+    def at(i):
+        number = -1
+        if 0 <= i < 256:
+            number = x[i]
+        return number
+
+    @ti.kernel
+    def read(k: ti.i32, number: ti.i32, few: ti.i32):
+        for i in range(few):
+            out[i, 0] = at(k * 64 + i)
+            out[i, 1] = at(k * 2 + i * 2)
+            out[i, 2] = at((i - k) - (k + number))
+            out[i, 3] = at(i * 1103515245 + number)
+
+    read(-(2**31), 5, n)
+    i = np.arange(n, dtype=np.int64)
+    wanted = [i, i * 2, i - 5, (i * 1103515245 + 5) % 2**32]
+    wanted = np.stack([np.where((w >= 0) & (w < 256), w, -1) for w in wanted], axis=1)
+    show(np.argwhere(out.to_numpy() != wanted).tolist(), out.to_numpy().sum(axis=0).tolist())
