@@ -152,3 +152,35 @@ def test_arrays_may_overlap(ti):
     memory = np.zeros(8, np.int32)
     shift(memory[:-1], memory[1:])
     assert memory.tolist() == list(range(7)) + [0]
+
+
+def test_arrays_that_are_one_and_read_by_data(ti):
+    """Each iteration reads the cell that it writes, through another argument."""
+
+    @ti.kernel
+    def double(order: ti.types.ndarray(), x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in y:
+            y[i] = x[order[i]] * 2 + x[order[i]] % 3
+
+    @ti.kernel
+    def rotate(order: ti.types.ndarray(), x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in range(order.shape[0]):
+            y[i, 0] = x[order[i], 1]
+            y[i, 1] = x[order[i], 0] + y[i, 0]
+
+    for n in 1, 9, 64, 203:
+        order = np.arange(n, dtype=np.int32)
+        x = np.random.default_rng(n).integers(0, 99, n).astype(np.int32)
+        want = x * 2 + x % 3
+        double(order, x, x)
+        np.testing.assert_array_equal(x, want)
+        # The second store reads what the first one stored.
+        pairs = np.random.default_rng(n).integers(0, 99, (n, 2)).astype(np.int32)
+        want = np.stack([pairs[:, 1], 2 * pairs[:, 1]], axis=1)
+        rotate(order, pairs, pairs)
+        np.testing.assert_array_equal(pairs, want)
+        # Another order, of arrays that are apart.
+        order = np.random.default_rng(n).permutation(n).astype(np.int32)
+        x, y = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        double(order, x, y)
+        np.testing.assert_array_equal(y, order * 2 + order % 3)

@@ -24,12 +24,13 @@ CountedLoop::CountedLoop(FunctionEmitter& f, const Names& names, Value* from, Va
   b.SetInsertPoint(body);
 }
 
-void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise, uint32_t together) {
+void CountedLoop::End(llvm::ArrayRef<Value*> after, Vectorise vectorise, uint32_t together,
+                      bool independent) {
   llvm::IRBuilder<>& b = f_.builder();
   BasicBlock* latch = b.GetInsertBlock();
   index_->addIncoming(b.CreateNSWAdd(index_, step_), latch);
   for (auto [phi, value] : llvm::zip(values_, after)) phi->addIncoming(value, latch);
-  f_.BranchBack(header_, vectorise, together);
+  f_.BranchBack(header_, vectorise, together, independent);
   b.SetInsertPoint(exit_);
 }
 

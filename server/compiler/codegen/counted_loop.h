@@ -38,13 +38,15 @@ class CountedLoop {
   const Phis& next_values() const { return next_values_; }
   llvm::BasicBlock* exit() const { return exit_; }
 
-  // Ends the body at the builder's place. `vectorise`, `together`: FunctionEmitter::BranchBack.
+  // Ends the body at the builder's place. `vectorise` and what follows:
+  // FunctionEmitter::BranchBack.
   using Vectorise = FunctionEmitter::Vectorise;
   void End(llvm::ArrayRef<llvm::Value*> after, Vectorise vectorise = Vectorise::kAsLlvmSees,
-           uint32_t together = 0);
+           uint32_t together = 0, bool independent = false);
   // The same with the values of `next`, whose block the builder is in.
-  void End(Vectorise vectorise = Vectorise::kAsLlvmSees, uint32_t together = 0) {
-    End(Values(next_values_.begin(), next_values_.end()), vectorise, together);
+  void End(Vectorise vectorise = Vectorise::kAsLlvmSees, uint32_t together = 0,
+           bool independent = false) {
+    End(Values(next_values_.begin(), next_values_.end()), vectorise, together, independent);
   }
 
  private:

@@ -57,12 +57,16 @@ void FunctionEmitter::BranchTo(BasicBlock* block, llvm::ArrayRef<llvm::PHINode*>
   b_.CreateBr(block);
 }
 
-void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise, uint32_t together) {
+void FunctionEmitter::BranchBack(BasicBlock* header, Vectorise vectorise, uint32_t together,
+                                 bool independent) {
   llvm::LLVMContext& c = b_.getContext();
   const auto word = [&](const char* text) { return llvm::MDString::get(c, text); };
   // The first operand is the node itself, which makes the loop's identity distinct.
   llvm::SmallVector<llvm::Metadata*> facts = {nullptr,
                                               llvm::MDNode::get(c, word("llvm.loop.mustprogress"))};
+  if (independent && access_group_ != nullptr) {
+    facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.parallel_accesses"), access_group_}));
+  }
   if (vectorise == Vectorise::kNever || vectorise == Vectorise::kBySlp) {
     llvm::Metadata* no = llvm::ConstantAsMetadata::get(b_.getFalse());
     facts.push_back(llvm::MDNode::get(c, {word("llvm.loop.vectorize.enable"), no}));

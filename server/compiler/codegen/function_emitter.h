@@ -101,6 +101,8 @@ class FunctionEmitter {
   void set_runs_alone(RunsAlone runs_alone) { runs_alone_ = runs_alone; }
   // Plain updates are not merged with those of neighbouring memory.
   void set_keeps_updates_apart() { keeps_updates_apart_ = true; }
+  // Loads and stores are in LLVM's access group `group` from now on.
+  void set_access_group(llvm::MDNode* group) { access_group_ = group; }
   // Elements of ndarrays at constant distances have addresses, from now on, that are one address
   // and the distances, which LLVM computes once. That costs registers.
   void set_shares_addresses(bool shares) { shares_addresses_ = shares; }
@@ -173,9 +175,10 @@ class FunctionEmitter {
     kStream,
   };
   // Branches from a loop's latch to its header, and tells LLVM that the loop ends some time.
-  // `together`: how many iterations it unrolls; 0: as many as it chooses.
+  // `together`: how many iterations it unrolls; 0: as many as it chooses. `independent`: accesses
+  // of the access group do not depend on other iterations.
   void BranchBack(llvm::BasicBlock* header, Vectorise vectorise = Vectorise::kAsLlvmSees,
-                  uint32_t together = 0);
+                  uint32_t together = 0, bool independent = false);
   // Emits a test that ends the function if the launch has failed.
   void EndIfFailed();
   // Branches to the return block.
@@ -314,6 +317,7 @@ class FunctionEmitter {
   int task_ = 0;
   RunsAlone runs_alone_ = nullptr;  // null: whether others run is known from `parallel_`
   bool keeps_updates_apart_ = false;
+  llvm::MDNode* access_group_ = nullptr;
   bool shares_addresses_ = false;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   llvm::DenseMap<mlir::Value, Address> addresses_;

@@ -381,6 +381,9 @@ Value* FunctionEmitter::Alloca(llvm::Type* type, int64_t count) {
 void FunctionEmitter::Tag(const Address& address, llvm::Instruction* access) {
   // Locals need no scope: LLVM sees that their addresses do not escape.
   if (address.memory > kUnknown) state_->scopes.Tag(access, address.memory);
+  if (access_group_ != nullptr) {
+    access->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  }
 }
 
 Value* FunctionEmitter::Load(const Address& address, mlir::Type type) {

@@ -93,7 +93,8 @@ RangeEmitter::Accumulators RangeEmitter::EmitLoop(int dimension, Value* from, Va
     EmitBody(number, loop);
   }
   b_.SetInsertPoint(loop.next());
-  loop.End(dimension + 1 < task_.getNumDims() ? Vectorise::kAsLlvmSees : vectorise_);
+  loop.End(dimension + 1 < task_.getNumDims() ? Vectorise::kAsLlvmSees : vectorise_,
+           /*together=*/0, independent_);
   return loop.values();
 }
 
@@ -143,7 +144,7 @@ RangeEmitter::Accumulators RangeEmitter::EmitCells(Value* from, Value* to, Value
   MapIndex(row_, loop.index());
   EmitBody(NumberOf(row_, loop.index(), outer), loop, branch);
   b_.SetInsertPoint(loop.next());
-  loop.End(vectorise);
+  loop.End(vectorise, /*together=*/0, independent_);
   return loop.values();
 }
 
@@ -306,6 +307,7 @@ Value* RangeEmitter::Cut(Value* at) {
 void RangeEmitter::Emit(Value* begin, Value* end, Value* piece) {
   const Accumulators start = lanes_ != nullptr ? lanes_->InitialValues() : InitialValues(f_, task_);
   EndIfEmpty(f_, begin, end, "some");
+  if (independent_) f_.set_access_group(llvm::MDNode::getDistinct(b_.getContext(), {}));
   if (split_) EmitInside();
   if (stream_) is_large_ = EmitIsLarge();
   // Both ends move alike, so neighbouring chunks still meet. A chunk may become empty.

@@ -35,6 +35,8 @@ class RangeEmitter {
   void set_lanes(LaneEmitter* lanes) { lanes_ = lanes; }
   // Of loops over cells.
   void set_vectorise(FunctionEmitter::Vectorise vectorise) { vectorise_ = vectorise; }
+  // Iterations are independent (vectorise.h).
+  void set_independent(bool independent) { independent_ = independent; }
   // Rows store `to` past the caches, if all of the loop's stores do not fit into them.
   void set_stream(ir::GlobalOp to) {
     if (!IsFolded() && lanes_ == nullptr) stream_ = to;
@@ -86,6 +88,7 @@ class RangeEmitter {
   int64_t step_ = 0;  // 0: chunks end anywhere
   LaneEmitter* lanes_ = nullptr;
   Vectorise vectorise_ = Vectorise::kAsLlvmSees;
+  bool independent_ = false;
   ir::GlobalOp stream_;              // null: stores go through the caches
   llvm::Value* is_large_ = nullptr;  // if not null: whether it is better that they do not
   ir::IfOp split_;                   // null: each row is one loop

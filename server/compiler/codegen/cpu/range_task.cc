@@ -94,6 +94,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   const bool by_masks = state->target->lanes().has_masks && StoresByMasks(op);
   if (by_masks) function->addFnAttr(codegen::kMaskedStores);
   emitter.set_vectorise(VectoriseOf(op, by_masks));
+  emitter.set_independent(lanes == 0 && AreIndependent(op));
   emitter.set_split(SplitOf(op));
   emitter.set_stream(StreamOf(op));
   if (emitter.HasRaggedRows()) function->addFnAttr(codegen::kRaggedRows);

@@ -1,6 +1,8 @@
 #include "server/compiler/codegen/cpu/vectorise.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,6 +10,8 @@
 #include "server/compiler/codegen/scalar_ops.h"
 #include "server/compiler/codegen/struct_plan.h"
 #include "server/compiler/dialect/constants.h"
+#include "server/compiler/dialect/effects.h"
+#include "server/compiler/dialect/lane_shapes.h"
 
 namespace kiln::cpu {
 namespace {
@@ -153,6 +157,37 @@ bool StoresPartsOfCells(ir::RangeTaskOp op) {
   return computed <= most * cells.numbers;
 }
 
+// The cells that a body accesses.
+struct Accesses {
+  llvm::SmallVector<ir::GlobalOp> reads, writes;
+};
+
+// nullopt: the body does more than load, compute and then store, or accesses other memory than
+// cells of dense fields and arrays. Locals are such: they are the same memory in all iterations.
+std::optional<Accesses> AccessesOf(mlir::Region& body) {
+  auto kernel = body.getParentOfType<ir::KernelOp>();
+  Accesses accesses;
+  const auto add = [&](llvm::ArrayRef<mlir::Value> addresses, llvm::SmallVector<ir::GlobalOp>* to) {
+    return llvm::all_of(addresses, [&](mlir::Value address) {
+      to->push_back(address.getDefiningOp<ir::GlobalOp>());
+      return to->back() &&
+             !llvm::isa<ir::TreeFieldAttr>(kernel.getStorages()[to->back().getStorage()]);
+    });
+  };
+  const auto walked = body.walk([&](mlir::Operation* op) {
+    const Effects effects = EffectsOf(op);
+    // A loop that stores may read in its next iteration.
+    const bool may_read_later =
+        op->getParentOfType<ir::ForOp>() || op->getParentOfType<ir::LoopOp>();
+    const bool is_plain =
+        !effects.Has(~kLeaves) && (effects.reads.empty() || accesses.writes.empty()) &&
+        (effects.writes.empty() || !may_read_later) && add(effects.reads, &accesses.reads) &&
+        add(effects.writes, &accesses.writes);
+    return is_plain ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+  });
+  return walked.wasInterrupted() ? std::nullopt : std::optional(std::move(accesses));
+}
+
 }  // namespace
 
 bool StoresByMasks(ir::RangeTaskOp op) {
@@ -162,6 +197,31 @@ bool StoresByMasks(ir::RangeTaskOp op) {
   return cells.numbers > 0 && cells.fit_masks && !cells.are_read_behind &&
          llvm::none_of(op.getBody().front(),
                        [](mlir::Operation& inner) { return inner.getNumRegions() > 0; });
+}
+
+bool AreIndependent(ir::RangeTaskOp op) {
+  // A thread's own loop may depend on the order.
+  if (op.isSparse() || op.getNumDims() == 0 || op.getMaxThreads() == 1) return false;
+  const std::optional<Accesses> accesses = AccessesOf(op.getBody());
+  if (!accesses) return false;
+  auto kernel = op->getParentOfType<ir::KernelOp>();
+  const LaneShapes shapes(op);
+  const auto is_of_data = [&](ir::GlobalOp read) {
+    auto array = llvm::dyn_cast<ir::NdarrayAttr>(kernel.getStorages()[read.getStorage()]);
+    return array && array.getAlias() != 0 && !ByteStride(read, shapes, kernel);
+  };
+  if (llvm::none_of(accesses->reads, is_of_data)) return false;
+  // Of each storage, an iteration stores to one cell that no other one of its row stores to.
+  llvm::SmallDenseMap<int64_t, ir::GlobalOp> own;
+  const auto is_own = [&](ir::GlobalOp global) {
+    const auto known = own.find(global.getStorage());
+    return known == own.end() || llvm::equal(known->second.getIndices(), global.getIndices());
+  };
+  for (ir::GlobalOp write : accesses->writes) {
+    if (ByteStride(write, shapes, kernel).value_or(0) == 0 || !is_own(write)) return false;
+    own[write.getStorage()] = write;
+  }
+  return llvm::all_of(accesses->reads, is_own);
 }
 
 FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op, bool by_masks) {

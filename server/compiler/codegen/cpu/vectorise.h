@@ -10,6 +10,13 @@ namespace kiln::cpu {
 // for masks: in cells of which the loop leaves out a part.
 bool StoresByMasks(ir::RangeTaskOp op);
 
+// Whether LLVM should take it that no iteration depends on others. The loop reads cells that data
+// chooses from an array that may be the one that it writes, so LLVM cannot ask at run time whether
+// they overlap. If they did, the program's iterations would depend on each other, which those of a
+// parallel loop must not. An iteration loads before it stores: LLVM then keeps the order of its own
+// accesses, also of those that it joins for several iterations.
+bool AreIndependent(ir::RangeTaskOp op);
+
 // As LLVM sees, or by SLP alone where vectors across iterations would be slower: in cells of many
 // components, and where each iteration stores a part of a cell without masks.
 FunctionEmitter::Vectorise VectoriseOf(ir::RangeTaskOp op, bool by_masks);
