@@ -1321,3 +1321,105 @@ kiln.kernel @sums storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Searches along rows, which end where data says: scalar code is faster. So it is for recurrences
+// along rows of an array, whose length may be one at which rows compete for the cache.
+kiln.kernel @search storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 400, 1, 100, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.ndarray<slot = 4, axes = 2, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "search_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = arith.constant 4000 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %first = arith.constant 0 : i32
+    %limit = arith.constant 0.9 : f32
+    %one = arith.constant 1 : i32
+    %found = kiln.loop carry (%j = %first : i32) {
+      %x = kiln.global 0 component 0 [%i, %j] : <f32>
+      %v = kiln.load %x : <f32>
+      %less = arith.cmpf olt, %v, %limit : f32
+      kiln.if %less {
+        kiln.yield
+      } else {
+        kiln.break %j : i32
+      }
+      %next = arith.addi %j, %one : i32
+      kiln.continue %next : i32
+    }
+    %y = kiln.global 1 component 0 [%i] : <i32>
+    kiln.store %found, %y : <i32>
+    kiln.continue
+  }
+  kiln.task.range_for "recurrence_1" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.extent 2 axis 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %one = arith.constant 1 : i32
+    %end = kiln.extent 2 axis 1 : i32
+    kiln.for %j = %one to %end : i32 {
+      %before = arith.subi %j, %one : i32
+      %x = kiln.global 2 component 0 [%i, %before] : <f32>
+      %y = kiln.global 2 component 0 [%i, %j] : <f32>
+      %a = kiln.load %x : <f32>
+      %b = kiln.load %y : <f32>
+      %s = arith.addf %a, %b : f32
+      kiln.store %s, %y : <f32>
+      kiln.continue
+    }
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @search storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 400, 1, 100, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.ndarray<slot = 4, axes = 2, types = [f32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "search_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %c4000_i64 = arith.constant 4000 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %c4000_i64 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.899999976 : f32
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %0 = kiln.loop carry (%arg1 = %c0_i32 : i32) {
+// CHECK-NEXT:         %2 = kiln.global 0 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         %3 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %4 = arith.cmpf olt, %3, %cst : f32
+// CHECK-NEXT:         kiln.if %4 {
+// CHECK-NEXT:           kiln.yield
+// CHECK-NEXT:         } else {
+// CHECK-NEXT:           kiln.break %arg1 : i32
+// CHECK-NEXT:         }
+// CHECK-NEXT:         %5 = arith.addi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         kiln.continue %5 : i32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %1 = kiln.global 1 component 0[%arg0] : <i32>
+// CHECK-NEXT:       kiln.store %0, %1 : <i32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.task.range_for "recurrence_1" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.extent 2 axis 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:       %0 = kiln.extent 2 axis 1 : i32
+// CHECK-NEXT:       kiln.for %arg1 = %c1_i32 to %0 : i32 {
+// CHECK-NEXT:         %1 = arith.subi %arg1, %c1_i32 : i32
+// CHECK-NEXT:         %2 = kiln.global 2 component 0[%arg0, %1] : <f32>
+// CHECK-NEXT:         %3 = kiln.global 2 component 0[%arg0, %arg1] : <f32>
+// CHECK-NEXT:         %4 = kiln.load %2 : <f32>
+// CHECK-NEXT:         %5 = kiln.load %3 : <f32>
+// CHECK-NEXT:         %6 = arith.addf %4, %5 : f32
+// CHECK-NEXT:         kiln.store %6, %3 : <f32>
+// CHECK-NEXT:         kiln.continue
+// CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -139,10 +139,12 @@ class Task {
   double LocalAccess(bool store) const;
   double VectorsOf(mlir::Type type) const;
   double AccessOf(const std::optional<int64_t>& stride, bool store) const;
+  std::optional<int64_t> RowStride(Value address);
+  bool ReadsRow(Value value, int depth = 0);
   double LinesPerSetIn(mlir::Operation* loop);
   Cost ArithmeticCost(mlir::Operation& op);
   Cost LoopCost(mlir::Operation& op);
-  double DivergenceOf(mlir::Operation& loop);
+  double DivergenceOf(mlir::Operation& loop, double iteration);
   bool Varies(Value value) const { return shapes_.Varies(value); }
 
   ir::RangeTaskOp task_;
@@ -249,6 +251,9 @@ constexpr double kUnknownTrips = 16;
 // than bounds do; in many lanes there may be no iteration at all. That holds still more where it is
 // read from memory.
 constexpr double kDivergence = 1.3, kWhileDivergence = 1.6, kDataDivergence = 2.6;
+// Scalar code that searches a row, in iterations of few cycles, reads on while its branch is
+// guessed right. Lanes wait for each gather, and for the longest of many searches.
+constexpr double kSearchDivergence = 12, kSearch = 12;
 // Most numbers have a small divisor, and few have none.
 constexpr double kDivisorDivergence = 20;
 // Ops between an index and what it is made of, and the most that they add.
@@ -404,12 +409,49 @@ double LinesPerSet(int64_t stride) {
   return kLanes * static_cast<double>(std::gcd(stride, kSetsRepeat)) / kSetsRepeat;
 }
 
+// ByteStride; of an array along whose rows the code walks, whose length is not known, the worst
+// one. At 4 KiB, lanes took 23 times as long as scalar code. Beside that, they seldom gain a factor
+// of 2.
+std::optional<int64_t> Task::RowStride(Value address) {
+  if (const std::optional<int64_t> stride = ByteStride(address, shapes_, kernel_)) return stride;
+  auto global = address.getDefiningOp<ir::GlobalOp>();
+  if (!global || !llvm::isa<ir::NdarrayAttr>(kernel_.getStorages()[global.getStorage()])) return {};
+  const auto is_of_data = [&](Value index) { return !shapes_.StrideOf(index); };
+  const bool walks = !global.getIndices().empty() && !ConstantOf(global.getIndices().back());
+  if (!walks || llvm::any_of(global.getIndices(), is_of_data)) return {};
+  return kSetsRepeat;
+}
+
+// Whether a value follows from what the lanes read at the same place of different rows.
+bool Task::ReadsRow(Value value, int depth) {
+  constexpr int kDepth = 6;
+  mlir::Operation* op = value.getDefiningOp();
+  if (op == nullptr || depth > kDepth) return false;
+  if (auto load = llvm::dyn_cast<ir::LoadOp>(op)) {
+    return std::abs(RowStride(load.getAddress()).value_or(0)) >= kLine;
+  }
+  if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
+    const unsigned result = llvm::cast<mlir::OpResult>(value).getResultNumber();
+    return llvm::any_of(branch->getRegions(), [&](mlir::Region& side) {
+      auto yield = llvm::dyn_cast<ir::YieldOp>(side.front().getTerminator());
+      return yield && ReadsRow(yield.getValues()[result], depth + 1);
+    });
+  }
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return ReadsRow(operand, depth + 1); });
+}
+
 // How many lines of the fullest set the lanes come back to, as the loop walks along their rows.
 double Task::LinesPerSetIn(mlir::Operation* loop) {
+  // A short loop stays in the first lines of rows whose length is not known, which may be short.
+  constexpr double kShort = 16;
+  const bool is_short = MostTrips(*loop).value_or(kShort) < kShort;
   llvm::SmallVector<std::array<int64_t, 3>> rows;  // storage, base, stride
   double lines = 0;
   loop->walk([&](ir::GlobalOp op) {
-    const int64_t stride = std::abs(ByteStride(op.getAddress(), shapes_, kernel_).value_or(0));
+    const Value address = op.getAddress();
+    const auto found = is_short ? ByteStride(address, shapes_, kernel_) : RowStride(address);
+    const int64_t stride = std::abs(found.value_or(0));
     if (stride < kLine) return;
     const auto component = static_cast<int>(op.getComponent());
     auto dense = llvm::dyn_cast<ir::DenseAttr>(kernel_.getStorages()[op.getStorage()]);
@@ -497,9 +539,10 @@ Task::Cost Task::MemoryCost(Value address, mlir::Type type, bool store) {
     return {one, one * VectorsOf(type) + (bytes < 4 && is_masked_ ? costs_.bytes : 0)};
   }
   double each = AccessOf(stride, store);
-  if (stride && store && lines_per_set_ > 0) {
-    each += kCrowdedStore * std::max(0.0, LinesPerSet(*stride) - kLinesStored);
-  } else if (stride && !store) {
+  const std::optional<int64_t> row = RowStride(address);
+  if (row && store && lines_per_set_ > 0) {
+    each += kCrowdedStore * std::max(0.0, LinesPerSet(*row) - kLinesStored);
+  } else if (row && !store) {
     each += std::min(kMostCrowded, kCrowdedLoad * std::max(0.0, lines_per_set_ - kLinesLoaded));
   }
   return {one, kLanes * each};
@@ -588,18 +631,22 @@ bool IsRemainder(Value value) {
   return product && product.getLhs().getDefiningOp<arith::DivSIOp>();
 }
 
-// How much longer lanes run a loop that they leave in different iterations.
-double Task::DivergenceOf(mlir::Operation& loop) {
+// How much longer lanes run a loop that they leave in different iterations, of which one takes
+// scalar code so many cycles.
+double Task::DivergenceOf(mlir::Operation& loop, double iteration) {
   const bool is_while = llvm::isa<ir::LoopOp>(loop);
   double most = is_while ? kWhileDivergence : kDivergence;
   for (ir::BreakOp end : shapes_.EndsOf(&loop).breaks) {
     for (auto branch = end->getParentOfType<ir::IfOp>(); branch && loop.isAncestor(branch);
          branch = branch->getParentOfType<ir::IfOp>()) {
+      if (iteration < kSearch && ReadsRow(branch.getCondition())) {
+        most = std::max(most, kSearchDivergence);
+      }
       auto compared = branch.getCondition().getDefiningOp<arith::CmpIOp>();
       if (!compared) continue;
       const Value value = Compared(compared.getLhs());
       if (IsRemainder(value)) return kDivisorDivergence;
-      if (is_while && value.getDefiningOp<ir::LoadOp>()) most = kDataDivergence;
+      if (is_while && value.getDefiningOp<ir::LoadOp>()) most = std::max(most, kDataDivergence);
     }
   }
   return most;
@@ -633,7 +680,7 @@ Task::Cost Task::LoopCost(mlir::Operation& op) {
     const double chain = counted ? ChainLatency(counted) : 0;
     return {std::max(loop.scalar, chain) * trips, std::max(loop.vector, chain) * trips};
   }
-  loop.vector *= DivergenceOf(op);
+  loop.vector *= DivergenceOf(op, loop.scalar);
   return {loop.scalar * trips + kMispredicted, loop.vector * trips};
 }
 
