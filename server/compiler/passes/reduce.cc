@@ -14,8 +14,9 @@
 // of constants, arguments, and temporaries that the task does not write), and that the task
 // accesses in no other way.
 //
-// In a tree, a second accumulator notes whether any iteration reached its atomic: if none did, the
-// piece must not activate the cell.
+// A second accumulator notes whether any iteration reached its atomic, where that matters: if none
+// did, the piece must not activate the cell of a tree, and a guard may keep the program from a cell
+// that does not exist.
 //
 // Atomics add floats in any order, so accumulation may be reassociated even without fast_math; it
 // then vectorises. After this pass the order is fixed: pieces, and the order of their atomics,
@@ -32,6 +33,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "server/compiler/dialect/atomic_kinds.h"
+#include "server/compiler/dialect/constants.h"
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
@@ -143,7 +145,9 @@ class Reduction {
 
     Accumulator sum = NewAccumulator(loc, identity);
     Accumulator any;
-    if (GlobalInTree(group.address)) any = NewAccumulator(loc, builder_.getBoolAttr(false));
+    if (GlobalInTree(group.address) || MayNotExist(group)) {
+      any = NewAccumulator(loc, builder_.getBoolAttr(false));
+    }
 
     // The finish, which runs once for each piece.
     builder_.setInsertionPoint(task_.getFinish().front().getTerminator());
@@ -179,6 +183,19 @@ class Reduction {
       llvm::erase_if(accesses_, [&](const Access& access) { return access.op == atomic; });
       atomic.erase();
     }
+  }
+
+  // Whether the cell is one that data chooses, and iterations may pass by all of its atomics.
+  bool MayNotExist(const Group& group) {
+    mlir::Operation* address = group.address.getDefiningOp();
+    const auto is_constant = [](mlir::Value v) { return ConstantOf(v).has_value(); };
+    if (llvm::all_of(address->getOperands(), is_constant)) return false;
+    mlir::Block& body = task_.getBody().front();
+    int ends = 0;
+    ForEachContinue(body, [&](ir::ContinueOp /*end*/) { ++ends; });
+    return ends > 1 || llvm::none_of(group.atomics, [&](ir::AtomicOp atomic) {
+             return atomic->getBlock() == &body;
+           });
   }
 
   // Whether the maximum of the roots is the root of the maximum, to the last bit. Rounding keeps

@@ -377,3 +377,26 @@ def greatest_of_square_roots(show):
     greatest[None] = 3
     k(-1)  # no root is a number
     show(greatest[None], least[None])
+
+
+@case()
+def guarded_sums_in_cells_that_do_not_exist(show):
+    # No iteration passes the guard: nothing is added, not even zero.
+    cells, array = ti.field(ti.i32, 8), ti.ndarray(ti.f32, 8)
+
+    @ti.kernel
+    def run(a: ti.types.ndarray(), k: ti.i32):
+        for i in range(1000):
+            if 0 <= k < 8:
+                cells[k] += i
+        for i in range(1000):
+            if k < 0 or k >= a.shape[0]:
+                continue
+            a[k] += 0.5
+        for i in range(1000):
+            if i % 2 == 0 and k < 8 and k > -8:
+                ti.atomic_max(cells[k + 1], i)
+
+    for k in (3, 2**28, -(2**28)):
+        run(array, k)
+    show(cells.to_numpy().tolist(), array.to_numpy().tolist())
