@@ -189,12 +189,20 @@ LaneEmitter::Values LaneEmitter::EmitRow(Value* from, Value* to, Value* number,
   }
   loops_.push_back(body);
   Value* masked_from = from;
-  if (HasWholeVectors(task_)) {
+  const bool has_whole = HasWholeVectors(task_);
+  if (has_whole) {
     Value* whole = b_.CreateAnd(b_.CreateNSWSub(to, from), b_.getInt64(-lanes_));
     masked_from = b_.CreateNSWAdd(from, whole);
     EmitVectors(from, masked_from, from, number, /*whole=*/true);
   }
-  EmitVectors(masked_from, to, from, number, /*whole=*/false);
+  const int64_t many = Many(f_.state().target->lanes());
+  if (has_whole && lanes_ > many && body.carried.empty()) {
+    LaneEmitter rest(f_, task_, many);
+    rest.loops_.push_back(body);
+    rest.EmitVectors(masked_from, to, from, number, /*whole=*/false);
+  } else {
+    EmitVectors(masked_from, to, from, number, /*whole=*/false);
+  }
   loops_.pop_back();
   Values after;
   for (Variable variable : body.carried) after.push_back(Get(variable));

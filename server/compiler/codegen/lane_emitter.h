@@ -41,6 +41,10 @@ class LaneEmitter {
   static int64_t LanesFor(ir::RangeTaskOp task, const codegen::Target::Lanes& target,
                           bool long_rows);
 
+  // Beyond so many lanes, code for each of them is long. The last ones of rows then run in so many,
+  // with the same functions of vectors, which are for fewer.
+  static int64_t Many(const codegen::Target::Lanes& target) { return 2 * target.count; }
+
   int64_t lanes() const { return lanes_; }
   // Partial results before the first row, for each lane.
   Values InitialValues();

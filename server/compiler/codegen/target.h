@@ -66,6 +66,9 @@ inline constexpr char kStreamLoop[] = "kiln.stream";
 inline constexpr int64_t kStreamAlignment = 64;
 // Attribute of functions with loops over rows of which much is left over behind the last vector.
 inline constexpr char kRaggedRows[] = "kiln-ragged-rows";
+// Attribute of functions with so many lanes that SLP, which compares their accesses in pairs, would
+// take most of the time. Lanes are vectors already.
+inline constexpr char kManyLanes[] = "kiln-many-lanes";
 // Attribute of functions whose vectors LLVM is to store by masks (cpu/vectorise.h).
 inline constexpr char kMaskedStores[] = "kiln-masked-stores";
 

@@ -257,9 +257,19 @@ static void MarkStreams(llvm::Module& module) {
   }
 }
 
+// Whether a pass runs over a function.
+static bool Runs(llvm::StringRef pass, const llvm::Any& code) {
+  if (pass != "SLPVectorizerPass") return true;
+  const auto* function = llvm::any_cast<const llvm::Function*>(&code);
+  return function == nullptr || !(*function)->hasFnAttribute(codegen::kManyLanes);
+}
+
 void Machine::Optimize(llvm::Module& module) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(Runs);
   codegen::LlvmAnalyses analyses;
-  llvm::PassBuilder builder(state_->machine.get());
+  llvm::PassBuilder builder(state_->machine.get(), llvm::PipelineTuningOptions(), std::nullopt,
+                            &callbacks);
   // Before LLVM's own: the first analysis of a kind counts.
   analyses.functions.registerPass([&] { return llvm::TargetLibraryAnalysis(*state_->library); });
   analyses.Register(builder);

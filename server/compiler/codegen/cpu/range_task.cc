@@ -88,6 +88,7 @@ void EmitRangeFunction(KernelState* state, ir::RangeTaskOp op, int number, const
   const int64_t lanes = LanesOf(state, op, dimensions);
   std::optional<LaneEmitter> lane_emitter;
   if (lanes > 0) lane_emitter.emplace(f, op, lanes);
+  if (lanes > LaneEmitter::Many(state->target->lanes())) function->addFnAttr(codegen::kManyLanes);
   RangeEmitter emitter(f, op, std::move(dimensions));
   if (lane_emitter) emitter.set_lanes(&*lane_emitter);
   emitter.set_step(StepOf(op, lanes));
