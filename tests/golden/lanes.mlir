@@ -1423,3 +1423,73 @@ kiln.kernel @search storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// A loop over a list of neighbours: LLVM gathers their cells one by one, and makes vectors of the
+// arithmetic. Lanes would gather as much under masks.
+kiln.kernel @neighbours storages [
+    #kiln.dense<slot = 0, axes = 2, digits = [0, 0, 160, 1, 40, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.dense<slot = 4, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+  kiln.task.range_for "neighbours_0" bounds {
+    %c0 = arith.constant 0 : i64
+    %n = kiln.outer_extent 0 : i64
+    kiln.yield %c0, %n : i64, i64
+  } body (%i : i32) {
+    %zero = arith.constant 0 : i32
+    %n = arith.constant 40 : i32
+    %none = arith.constant 0.0 : f32
+    %c = kiln.global 1 component 0 [%i] : <f32>
+    %x = kiln.load %c : <f32>
+    %sum = kiln.for %k = %zero to %n : i32 carry (%s = %none : f32) {
+      %a = kiln.global 0 component 0 [%i, %k] : <i32>
+      %j = kiln.load %a : <i32>
+      %b = kiln.global 1 component 0 [%j] : <f32>
+      %y = kiln.load %b : <f32>
+      %d = arith.subf %x, %y : f32
+      %d2 = arith.mulf %d, %d : f32
+      %d4 = arith.mulf %d2, %d2 : f32
+      %d6 = arith.mulf %d4, %d2 : f32
+      %w = arith.addf %d6, %d4 : f32
+      %more = arith.addf %s, %w fastmath<reassoc> : f32
+      kiln.continue %more : f32
+    }
+    %o = kiln.global 2 component 0 [%i] : <f32>
+    kiln.store %sum, %o : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @neighbours storages [#kiln.dense<slot = 0, axes = 2, digits = [0, 0, 160, 1, 40, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 4, axes = 1, digits = [0, 0, 4], offset = [], types = [f32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:     kiln.task.range_for "neighbours_0" bounds {
+// CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
+// CHECK-NEXT:       %0 = kiln.outer_extent 0 : i64
+// CHECK-NEXT:       kiln.yield %c0_i64, %0 : i64, i64
+// CHECK-NEXT:     } body (%arg0 : i32) {
+// CHECK-NEXT:       %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:       %c40_i32 = arith.constant 40 : i32
+// CHECK-NEXT:       %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:       %0 = kiln.global 1 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %1 = kiln.load %0 : <f32>
+// CHECK-NEXT:       %2 = kiln.for %arg1 = %c0_i32 to %c40_i32 : i32 carry (%arg2 = %cst : f32) {
+// CHECK-NEXT:         %4 = kiln.global 0 component 0[%arg0, %arg1] : <i32>
+// CHECK-NEXT:         %5 = kiln.load %4 : <i32>
+// CHECK-NEXT:         %6 = kiln.global 1 component 0[%5] : <f32>
+// CHECK-NEXT:         %7 = kiln.load %6 : <f32>
+// CHECK-NEXT:         %8 = arith.subf %1, %7 : f32
+// CHECK-NEXT:         %9 = arith.mulf %8, %8 : f32
+// CHECK-NEXT:         %10 = arith.mulf %9, %9 : f32
+// CHECK-NEXT:         %11 = arith.mulf %10, %9 : f32
+// CHECK-NEXT:         %12 = arith.addf %11, %10 : f32
+// CHECK-NEXT:         %13 = arith.addf %arg2, %12 fastmath<reassoc> : f32
+// CHECK-NEXT:         kiln.continue %13 : f32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %3 = kiln.global 2 component 0[%arg0] : <f32>
+// CHECK-NEXT:       kiln.store %2, %3 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

@@ -85,6 +85,13 @@ bool IsReduction(Value carried, Value next) {
   return accumulates(branch.getThenBlock()) && accumulates(branch.getElseBlock());
 }
 
+bool OnlyReduces(ir::ForOp loop) {
+  auto end = llvm::dyn_cast<ir::ContinueOp>(loop.getBody().front().getTerminator());
+  return end && llvm::all_of(llvm::zip(loop.getCarried(), end.getValues()), [](auto pair) {
+           return IsReduction(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
 // What costs differ by the level of x86-64. Measured on a Zen 5.
 struct Costs {
   double gather, scatter;  // of each lane, under a mask
@@ -125,7 +132,9 @@ class Task {
   bool HasForm(ir::ComponentOp op);
   template <typename Op>
   bool HasCell(Op op);
+  bool GathersIn(const LaneShapes& loop, mlir::Operation& op);
   bool LlvmVectorises(mlir::Operation* loop);
+  double VectorisedByLlvm(ir::ForOp loop, double scalar);
   bool NeedsLanes();
   bool Has(llvm::function_ref<bool(mlir::Operation*)> is_wanted);
   bool Divides();
@@ -351,16 +360,27 @@ struct Recurrences {
   llvm::SmallVector<ir::StoreOp, 2> stores;
 };
 
+// Whether an op of an inner loop loads from cells that data says, as those of a list of neighbours.
+bool Task::GathersIn(const LaneShapes& loop, mlir::Operation& op) {
+  auto load = llvm::dyn_cast<ir::LoadOp>(op);
+  auto cell = load ? load.getAddress().getDefiningOp<ir::GlobalOp>() : ir::GlobalOp();
+  return cell && !ByteStride(cell, loop, kernel_) &&
+         llvm::any_of(cell.getIndices(), [](Value index) {
+           return OffsetOf(index).from.getDefiningOp<ir::LoadOp>() != nullptr;
+         });
+}
+
 // Whether LLVM vectorises an innermost loop: along consecutive or invariant memory, without
-// branches that touch memory or leave the loop.
+// branches that touch memory or leave the loop. It also gathers, outside of branches and beside no
+// stores; with calls of functions, lanes are not slower.
 bool Task::LlvmVectorises(mlir::Operation* op) {
   auto loop = llvm::dyn_cast<ir::ForOp>(op);
   if (!loop) return false;
   const LaneShapes shapes(loop);
+  bool gathers = false, calls_or_stores = false;
   const auto prevents = [&](mlir::Operation* inner) {
-    if (llvm::isa<ir::ForOp, ir::LoopOp, ir::BreakOp, ir::AtomicOp>(inner)) {
-      return true;
-    }
+    calls_or_stores |= IsLibraryCall(*inner) || llvm::isa<ir::StoreOp>(inner);
+    if (llvm::isa<ir::ForOp, ir::LoopOp, ir::BreakOp, ir::AtomicOp>(inner)) return true;
     Value address;
     if (auto load = llvm::dyn_cast<ir::LoadOp>(inner)) address = load.getAddress();
     if (auto store = llvm::dyn_cast<ir::StoreOp>(inner)) address = store.getAddress();
@@ -370,20 +390,15 @@ bool Task::LlvmVectorises(mlir::Operation* op) {
     const std::optional<int64_t> stride = ByteStride(address, shapes, kernel_);
     // LLVM has no vectors for what only some iterations read from one cell.
     if (stride == 0) return inner->getParentOp() != op;
-    return stride != size;
+    if (!GathersIn(shapes, *inner)) return stride != size;
+    gathers = true;
+    return inner->getParentOp() != op;
   };
-  auto end = llvm::dyn_cast<ir::ContinueOp>(loop.getBody().front().getTerminator());
-  if (!end) return false;
-  for (auto [carried, next] : llvm::zip(loop.getCarried(), end.getValues())) {
-    if (!IsReduction(carried, next)) return false;
-  }
-  if (!Recurrences(loop.getBody(), shapes).loads.empty()) return false;
-  return !loop.getBody()
-              .walk([&](mlir::Operation* inner) {
-                return prevents(inner) ? mlir::WalkResult::interrupt()
-                                       : mlir::WalkResult::advance();
-              })
-              .wasInterrupted();
+  if (!OnlyReduces(loop) || !Recurrences(loop.getBody(), shapes).loads.empty()) return false;
+  const auto walked = loop.getBody().walk([&](mlir::Operation* inner) {
+    return prevents(inner) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  return !walked.wasInterrupted() && !(gathers && calls_or_stores);
 }
 
 // Of integers by a divisor that is not constant.
@@ -652,17 +667,18 @@ double Task::DivergenceOf(mlir::Operation& loop, double iteration) {
   return most;
 }
 
-// What LLVM gains where it vectorises an inner loop, with vectors of 32 bytes on all levels.
-double InnerGain(mlir::Operation& loop) {
-  constexpr double kOfNarrow = 6, kOfWide = 3;
-  const bool wide = loop.getRegion(0)
-                        .walk([](mlir::Operation* op) {
-                          return llvm::any_of(op->getResultTypes(), IsWide)
-                                     ? mlir::WalkResult::interrupt()
-                                     : mlir::WalkResult::advance();
-                        })
-                        .wasInterrupted();
-  return wide ? kOfWide : kOfNarrow;
+// Of an iteration of an inner loop in LLVM's vectors, which have 32 bytes on all levels. `scalar`:
+// without them. What it gathers, it loads one by one.
+double Task::VectorisedByLlvm(ir::ForOp loop, double scalar) {
+  constexpr double kGainOfNarrow = 6, kGainOfWide = 3;
+  const LaneShapes shapes(loop);
+  bool wide = false;
+  double gathered = 0;
+  loop.getBody().walk([&](mlir::Operation* op) {
+    wide |= llvm::any_of(op->getResultTypes(), IsWide);
+    if (GathersIn(shapes, *op)) ++gathered;
+  });
+  return (scalar - kLoad * gathered) / (wide ? kGainOfWide : kGainOfNarrow) + kGathered * gathered;
 }
 
 Task::Cost Task::LoopCost(mlir::Operation& op) {
@@ -674,7 +690,9 @@ Task::Cost Task::LoopCost(mlir::Operation& op) {
   const double trips = MostTrips(op).value_or(kUnknownTrips);
   // A branch, the count and, of vectors, the mask.
   loop.Add({1, shapes_.Diverges(&op) ? 4.0 : 1.0});
-  if (trips >= kLanes && LlvmVectorises(&op)) loop.scalar /= InnerGain(op);
+  if (trips >= kLanes && LlvmVectorises(&op)) {
+    loop.scalar = VectorisedByLlvm(llvm::cast<ir::ForOp>(op), loop.scalar);
+  }
   if (!shapes_.Diverges(&op)) {
     auto counted = llvm::dyn_cast<ir::ForOp>(op);
     const double chain = counted ? ChainLatency(counted) : 0;
