@@ -161,11 +161,12 @@ kiln.kernel @not storages [#kiln.ndarray<slot = 0, axes = 1, types = [i32], soa 
 // CHECK-NEXT: }
 
 // -----
-// Sums in cells that an argument chooses: a guard may keep the program from a cell that does not
-// exist. The piece then adds nothing. Without a guard, each piece adds.
+// Sums in a cell that an argument chooses, and in one of an array: a guard may keep the program from
+// a cell that does not exist. The piece then adds nothing. Without a guard, each piece adds.
 kiln.kernel @guarded storages [
     #kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
-    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+    #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>,
+    #kiln.ndarray<slot = 6, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
   kiln.task.range_for "kernel_0" bounds {
     %c0 = arith.constant 0 : i64
     %n = arith.constant 1000 : i64
@@ -178,6 +179,12 @@ kiln.kernel @guarded storages [
       %a = kiln.atomic addi %i, %guarded : <i32>
       kiln.yield
     }
+    %c5 = arith.constant 5 : i32
+    kiln.if %few {
+      %of_array = kiln.global 2 component 0 [%c5] : <i32>
+      %c = kiln.atomic addi %i, %of_array : <i32>
+      kiln.yield
+    }
     %always = kiln.global 1 component 0 [%k] : <i32>
     %b = kiln.atomic addi %i, %always : <i32>
     kiln.continue
@@ -186,32 +193,45 @@ kiln.kernel @guarded storages [
 }
 
 // CHECK: module {
-// CHECK-NEXT:   kiln.kernel @guarded storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>] results [] {
+// CHECK-NEXT:   kiln.kernel @guarded storages [#kiln.dense<slot = 0, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.dense<slot = 2, axes = 1, digits = [0, 0, 4], offset = [], types = [i32], components = [0, 0], bases = 1, base_strides = [], alias = 0, read_only = false>, #kiln.ndarray<slot = 6, axes = 1, types = [i32], soa = false, clamp = false, alias = 0, read_only = false>] results [] {
 // CHECK-NEXT:     kiln.task.range_for "kernel_0" bounds {
 // CHECK-NEXT:       %c0_i64 = arith.constant 0 : i64
 // CHECK-NEXT:       %c1000_i64 = arith.constant 1000 : i64
 // CHECK-NEXT:       kiln.yield %c0_i64, %c1000_i64 : i64, i64
-// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32, %arg2 : i1, %arg3 : i32) {
+// CHECK-NEXT:     } body (%arg0 : i32, %arg1 : i32, %arg2 : i1, %arg3 : i32, %arg4 : i1, %arg5 : i32) {
 // CHECK-NEXT:       %0 = kiln.argument 5 : i1
 // CHECK-NEXT:       %1:2 = kiln.if %0 -> (i1, i32) {
-// CHECK-NEXT:         %3 = arith.addi %arg1, %arg0 : i32
+// CHECK-NEXT:         %4 = arith.addi %arg1, %arg0 : i32
 // CHECK-NEXT:         %true = arith.constant true
-// CHECK-NEXT:         kiln.yield %true, %3 : i1, i32
+// CHECK-NEXT:         kiln.yield %true, %4 : i1, i32
 // CHECK-NEXT:       } else {
 // CHECK-NEXT:         kiln.yield %arg2, %arg1 : i1, i32
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %2 = arith.addi %arg3, %arg0 : i32
-// CHECK-NEXT:       kiln.continue %1#1, %1#0, %2 : i32, i1, i32
-// CHECK-NEXT:     } finish (%arg0 = 0 : i32, %arg1 = false, %arg2 = 0 : i32) {
+// CHECK-NEXT:       %2:2 = kiln.if %0 -> (i1, i32) {
+// CHECK-NEXT:         %4 = arith.addi %arg3, %arg0 : i32
+// CHECK-NEXT:         %true = arith.constant true
+// CHECK-NEXT:         kiln.yield %true, %4 : i1, i32
+// CHECK-NEXT:       } else {
+// CHECK-NEXT:         kiln.yield %arg4, %arg3 : i1, i32
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %3 = arith.addi %arg5, %arg0 : i32
+// CHECK-NEXT:       kiln.continue %1#1, %1#0, %2#1, %2#0, %3 : i32, i1, i32, i1, i32
+// CHECK-NEXT:     } finish (%arg0 = 0 : i32, %arg1 = false, %arg2 = 0 : i32, %arg3 = false, %arg4 = 0 : i32) {
 // CHECK-NEXT:       kiln.if %arg1 {
 // CHECK-NEXT:         %3 = kiln.argument 4 : i32
 // CHECK-NEXT:         %4 = kiln.global 0 component 0[%3] : <i32>
 // CHECK-NEXT:         %5 = kiln.atomic  addi %arg0, %4 : <i32>
 // CHECK-NEXT:         kiln.yield
 // CHECK-NEXT:       }
+// CHECK-NEXT:       kiln.if %arg3 {
+// CHECK-NEXT:         %c5_i32 = arith.constant 5 : i32
+// CHECK-NEXT:         %3 = kiln.global 2 component 0[%c5_i32] : <i32>
+// CHECK-NEXT:         %4 = kiln.atomic  addi %arg2, %3 : <i32>
+// CHECK-NEXT:         kiln.yield
+// CHECK-NEXT:       }
 // CHECK-NEXT:       %0 = kiln.argument 4 : i32
 // CHECK-NEXT:       %1 = kiln.global 1 component 0[%0] : <i32>
-// CHECK-NEXT:       %2 = kiln.atomic  addi %arg2, %1 : <i32>
+// CHECK-NEXT:       %2 = kiln.atomic  addi %arg4, %1 : <i32>
 // CHECK-NEXT:       kiln.yield
 // CHECK-NEXT:     } attributes {block_dim = 0 : i32, cost = 0 : i32, max_threads = 0 : i32}
 // CHECK-NEXT:     kiln.return

@@ -185,11 +185,15 @@ class Reduction {
     }
   }
 
-  // Whether the cell is one that data chooses, and iterations may pass by all of its atomics.
+  // Whether the cell is one that data chooses, or of an array, which may be short, and iterations
+  // may pass by all of its atomics.
   bool MayNotExist(const Group& group) {
     mlir::Operation* address = group.address.getDefiningOp();
+    auto global = llvm::dyn_cast<ir::GlobalOp>(address);
+    const bool of_array =
+        global && llvm::isa<ir::NdarrayAttr>(kernel_.getStorages()[global.getStorage()]);
     const auto is_constant = [](mlir::Value v) { return ConstantOf(v).has_value(); };
-    if (llvm::all_of(address->getOperands(), is_constant)) return false;
+    if (!of_array && llvm::all_of(address->getOperands(), is_constant)) return false;
     mlir::Block& body = task_.getBody().front();
     int ends = 0;
     ForEachContinue(body, [&](ir::ContinueOp /*end*/) { ++ends; });
