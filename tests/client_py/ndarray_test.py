@@ -184,3 +184,47 @@ def test_arrays_that_are_one_and_read_by_data(ti):
         x, y = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         double(order, x, y)
         np.testing.assert_array_equal(y, order * 2 + order % 3)
+
+
+def test_updates_of_arrays_that_may_overlap(ti):
+    """Two arrays that a loop updates: apart, one, overlapping, and of other shapes."""
+
+    @ti.kernel
+    def update(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in x:
+            for _ in range(3):
+                x[i] += 1
+                y[i] += 2
+
+    @ti.kernel
+    def update_pairs(x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                x[i, k] += 1
+                y[i, k % 2] += y[i, k % 2] * 0 + 1
+
+    @ti.kernel
+    def move(p: ti.types.ndarray(), v: ti.types.ndarray(), n: ti.i32):
+        for i in range(n):
+            for k in ti.static(range(3)):
+                v[i, k] -= 2
+                p[i, k] += v[i, k]
+
+    n = 50_000
+    for _ in range(5):
+        memory = np.zeros(n + 1, np.int32)
+        update(memory[1:], memory[:-1])
+        assert memory[0] == 6 and memory[-1] == 3 and (memory[1:-1] == 9).all()
+        update(memory[:-1], memory[:-1])
+        assert memory[0] == 15 and (memory[1:-1] == 18).all()
+        halves = np.zeros(2 * n, np.int32)
+        update(halves[:n], halves[n:])
+        assert (halves[:n] == 3).all() and (halves[n:] == 6).all()
+        # One memory in two shapes: equal indices are different elements.
+        one = np.zeros(6 * n, np.int32)
+        update_pairs(one.reshape(n, 6), one[: 2 * n].reshape(n, 2))
+        assert (one[: 2 * n] == 4).all() and (one[2 * n :] == 1).all()
+        p, v = np.zeros((n, 3), np.float32), np.ones((n, 3), np.float32)
+        move(p, v, n)
+        move(p, v, n - 1)
+        assert (v[:-1] == -3).all() and (p[:-1] == -4).all() and (p[-1] == -1).all()

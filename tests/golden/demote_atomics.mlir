@@ -146,3 +146,40 @@ kiln.kernel @rows storages [
 // CHECK-NEXT:     kiln.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+
+// -----
+// Arguments that may be one array: the first update is of the iteration's own cell, if the arrays
+// are apart. The second one has another iteration's cell anyway.
+kiln.kernel @arrays storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>] results [] {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %n = kiln.extent 0 axis 0 : i32
+  %value = arith.constant 1.0 : f32
+  kiln.parallel_for (%i) = (%zero) to (%n) : i32 {
+    %x = kiln.global 0 component 0 [%i] : <f32>
+    %a = kiln.atomic addf %value, %x : <f32>
+    %flipped = arith.subi %n, %i : i32
+    %y = kiln.global 1 component 0 [%flipped] : <f32>
+    %b = kiln.atomic addf %value, %y : <f32>
+    kiln.continue
+  }
+  kiln.return
+}
+
+// CHECK: module {
+// CHECK-NEXT:   kiln.kernel @arrays storages [#kiln.ndarray<slot = 0, axes = 1, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>, #kiln.ndarray<slot = 2, axes = 1, types = [f32], soa = false, clamp = false, alias = 1, read_only = false>] results [] {
+// CHECK-NEXT:     %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:     %c1_i32 = arith.constant 1 : i32
+// CHECK-NEXT:     %0 = kiln.extent 0 axis 0 : i32
+// CHECK-NEXT:     %cst = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:     kiln.parallel_for (%arg0) = (%c0_i32) to (%0) : i32 {
+// CHECK-NEXT:       %1 = kiln.global 0 component 0[%arg0] : <f32>
+// CHECK-NEXT:       %2 = kiln.atomic  addf %cst, %1 {apart = array<i64: 1>} : <f32>
+// CHECK-NEXT:       %3 = arith.subi %0, %arg0 : i32
+// CHECK-NEXT:       %4 = kiln.global 1 component 0[%3] : <f32>
+// CHECK-NEXT:       %5 = kiln.atomic  addf %cst, %4 : <f32>
+// CHECK-NEXT:       kiln.continue
+// CHECK-NEXT:     }
+// CHECK-NEXT:     kiln.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }

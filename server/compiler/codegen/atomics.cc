@@ -146,10 +146,12 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   // An atomic instruction costs many times a plain one, even if one thread runs.
   if (!parallel_ || address.memory == kLocal) return PlainUpdate(address, op, value);
   // Tasks with float sums ask at each atomic instead of existing twice (task_function.cc).
-  if (runs_alone_ == nullptr) return AtomicUpdate(address, op.getKind(), value);
+  const bool may_be_own = op.getApart() && !state_->target->HasThreadsForLanes();
+  if (runs_alone_ == nullptr && !may_be_own) return AtomicUpdate(address, op.getKind(), value);
   llvm::BasicBlock* ways[] = {NewBlock("alone"), NewBlock("together")};
   llvm::BasicBlock* done = NewBlock("done");
-  b_.CreateCondBr(runs_alone_(*this), ways[0], ways[1]);
+  Value* is_plain = may_be_own ? AreApart(op) : runs_alone_(*this);
+  b_.CreateCondBr(is_plain, ways[0], ways[1]);
   llvm::PHINode* old =
       llvm::IRBuilder<>(done).CreatePHI(LlvmType(op.getValue().getType(), b_.getContext()), 2);
   for (int i = 0; i < 2; ++i) {
@@ -161,6 +163,32 @@ Value* FunctionEmitter::Atomic(ir::AtomicOp op) {
   }
   b_.SetInsertPoint(done);
   return old;
+}
+
+// Whether no other iteration writes the cell (ops.td).
+Value* FunctionEmitter::AreApart(ir::AtomicOp op) {
+  const auto bounds = [&](int64_t storage) {
+    auto array = llvm::cast<ir::NdarrayAttr>(state_->storages[storage]);
+    int64_t bytes = 0;
+    for (mlir::Attribute type : array.getTypes()) {
+      bytes += Bytes(llvm::cast<mlir::TypeAttr>(type).getValue());
+    }
+    Value* begin = b_.CreatePtrToInt(Argument(array.getSlot(), b_.getPtrTy()), b_.getInt64Ty());
+    Value* size = b_.CreateMul(NdarrayCells(array), b_.getInt64(bytes));
+    return std::pair(begin, b_.CreateAdd(begin, size));
+  };
+  mlir::Operation* array = ArrayOf(op.getAddress()).getDefiningOp();
+  auto global = llvm::dyn_cast<ir::GlobalOp>(array);
+  const auto [begin, end] = bounds(static_cast<int64_t>(
+      global ? global.getStorage() : llvm::cast<ir::ComponentOp>(array).getStorage()));
+  Value* all = b_.getTrue();
+  const llvm::ArrayRef<int64_t> others = *op.getApart();
+  for (const int64_t storage : others) {
+    const auto [other_begin, other_end] = bounds(storage);
+    all = b_.CreateAnd(
+        all, b_.CreateOr(b_.CreateICmpULE(end, other_begin), b_.CreateICmpULE(other_end, begin)));
+  }
+  return all;
 }
 
 Value* FunctionEmitter::PlainUpdate(const Address& address, ir::AtomicOp op, Value* value) {
@@ -209,7 +237,7 @@ void FunctionEmitter::UpdateCopyOr(const Address& address, ir::AtomicOp op, Valu
 ir::AtomicOp FunctionEmitter::OtherHalf(ir::AtomicOp op) const {
   // Plain updates need no exchange, so they gain nothing from pairs.
   if (!parallel_ || runs_alone_ != nullptr || !state_->target->AddsFloatsInPairs()) return {};
-  if (!op.getPairOffset()) return {};
+  if (!op.getPairOffset() || op.getApart()) return {};
   mlir::Operation* next = op->getNextNode();
   while (next != nullptr && !llvm::isa<ir::AtomicOp>(next)) next = next->getNextNode();
   return llvm::dyn_cast_or_null<ir::AtomicOp>(next);

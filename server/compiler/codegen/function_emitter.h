@@ -294,6 +294,7 @@ class FunctionEmitter {
   void Emit(ir::AtomicOp op);
   void Emit(ir::UpdateOp op);
   llvm::Value* Atomic(ir::AtomicOp op);
+  llvm::Value* AreApart(ir::AtomicOp op);
   llvm::Value* PlainUpdate(const Address& address, ir::AtomicOp op, llvm::Value* value);
   llvm::Value* AtomicUpdate(const Address& address, ir::AtomicKind kind, llvm::Value* value);
   void UpdateCopyOr(const Address& address, ir::AtomicOp op, llvm::Value* value, const Copy& copy);

@@ -438,16 +438,18 @@ def Kiln_AtomicOp : Kiln_MemoryOp<"atomic", [Kiln_PointeeIs<"value">, Kiln_Point
   let summary = "atomic read-modify-write, relaxed; the old value";
   let description = [{
     `pair_offset`: the block's next atomic is of the same kind, at the component so many bytes
-    after this one. Both may be updated at once, at the place of the second.
+    after this one. Both may be updated at once, at the place of the second. `apart`: storages of
+    arrays. If these do not overlap with the updated array, no other iteration writes the cell.
   }];
   let arguments = (ins Kiln_AtomicKindAttr:$kind, Kiln_Scalar:$value, Kiln_Addr:$address,
-                       OptionalAttr<I64Attr>:$pair_offset);
+                       OptionalAttr<I64Attr>:$pair_offset, OptionalAttr<DenseI64ArrayAttr>:$apart);
   let results = (outs Kiln_Scalar:$old);
   let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($address)";
   let builders = [OpBuilder<
       (ins "::mlir::Type":$type, "::kiln::ir::AtomicKind":$kind, "::mlir::Value":$value,
            "::mlir::Value":$address),
-      "build($_builder, $_state, type, kind, value, address, ::mlir::IntegerAttr());">];
+      "build($_builder, $_state, type, kind, value, address, ::mlir::IntegerAttr(), "
+      "::mlir::DenseI64ArrayAttr());">];
 }
 
 def Kiln_UpdateOp : Kiln_MemoryOp<"update", [SingleBlock, Kiln_PointeeIs<"old">]> {

@@ -9,7 +9,8 @@
 // Three kinds of memory qualify:
 //   - locals of the same parallel loop or function;
 //   - everything, in the kernel's serial code;
-//   - a cell that only one iteration of the parallel loop writes (own_cells.h).
+//   - a cell that only one iteration of the parallel loop writes (own_cells.h). Where that depends
+//     on whether arguments are apart, the atomic notes it for the code to test.
 // Parallel loops may call functions, so in a function only its locals qualify.
 //
 // Requires: structured level. Guarantees: each remaining atomic may meet another thread's.
@@ -64,7 +65,12 @@ class Demotion {
   void DemoteOwnCells(ir::ParallelForOp loop, llvm::ArrayRef<mlir::Operation*> atomics) {
     const OwnCells own(loop, functions_);
     for (mlir::Operation* atomic : atomics) {
-      if (own.Has(AddressOf(atomic))) Demote(atomic);
+      if (own.Has(AddressOf(atomic))) {
+        Demote(atomic);
+      } else if (auto op = llvm::dyn_cast<ir::AtomicOp>(atomic)) {
+        const auto others = own.ApartFrom(op.getAddress());
+        if (others) op.setApart(*others);
+      }
     }
   }
 

@@ -91,4 +91,23 @@ bool OwnCells::Has(mlir::Value address) const {
   });
 }
 
+std::optional<llvm::SmallVector<int64_t>> OwnCells::ApartFrom(mlir::Value address) const {
+  OwnCell cell;
+  const MemoryClass cells = ClassOf(address);
+  if (cells.kind != MemoryClass::kAliasSet || !ParseOwnCell(address, loop_, &cell)) return {};
+  auto kernel = loop_->getParentOfType<ir::KernelOp>();
+  const auto is_array = [&](int64_t storage) {
+    return storage >= 0 && llvm::isa<ir::NdarrayAttr>(kernel.getStorages()[storage]);
+  };
+  if (!is_array(cell.storage)) return {};
+  llvm::SmallVector<int64_t> others;
+  for (const Write& write : writes_) {
+    if (!MayOverlap(write.cells, cells) || (write.own && write.cell == cell)) continue;
+    if (!is_array(write.cell.storage) || write.cell.storage == cell.storage) return {};
+    if (!llvm::is_contained(others, write.cell.storage)) others.push_back(write.cell.storage);
+  }
+  if (others.empty()) return {};
+  return others;
+}
+
 }  // namespace kiln

@@ -2,6 +2,8 @@
 #ifndef KILN_SERVER_COMPILER_PASSES_OWN_CELLS_H_
 #define KILN_SERVER_COMPILER_PASSES_OWN_CELLS_H_
 
+#include <optional>
+
 #include "server/compiler/dialect/dialect.h"
 #include "server/compiler/dialect/function_facts.h"
 #include "server/compiler/passes/memory.h"
@@ -22,7 +24,7 @@ struct OwnCell {
       return digits == other.digits && offset == other.offset;
     }
   };
-  int64_t storage = 0;
+  int64_t storage = -1;  // -1: the address is not of one storage
   llvm::SmallVector<Axis, 3> axes;
   bool operator==(const OwnCell& other) const {
     return storage == other.storage && axes == other.axes;
@@ -39,6 +41,9 @@ class OwnCells {
   // is to the same storage and has the same indices. Arguments that may be one array are different
   // storages, whose layouts may differ: their equal indices may name different cells.
   bool Has(mlir::Value address) const;
+  // The storages of arrays, not none, that must not overlap with the array at `address` for that to
+  // be so. nullopt: it is so, or also depends on other memory.
+  std::optional<llvm::SmallVector<int64_t>> ApartFrom(mlir::Value address) const;
 
  private:
   struct Write {
