@@ -20,4 +20,12 @@ bool Invariants::Has(mlir::Value value) {
   return has;
 }
 
+mlir::Value CopyInvariant(mlir::OpBuilder& builder, mlir::Value value, mlir::IRMapping* copies) {
+  if (mlir::Value known = copies->lookupOrNull(value)) return known;
+  mlir::Operation* op = value.getDefiningOp();
+  for (mlir::Value operand : op->getOperands()) CopyInvariant(builder, operand, copies);
+  return builder.clone(*op, *copies)
+      ->getResult(llvm::cast<mlir::OpResult>(value).getResultNumber());
+}
+
 }  // namespace kiln

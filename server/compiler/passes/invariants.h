@@ -2,6 +2,8 @@
 #ifndef KILN_SERVER_COMPILER_PASSES_INVARIANTS_H_
 #define KILN_SERVER_COMPILER_PASSES_INVARIANTS_H_
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "server/compiler/dialect/dialect.h"
 
 namespace kiln {
@@ -15,6 +17,10 @@ class Invariants {
  private:
   llvm::DenseMap<mlir::Value, bool> known_;
 };
+
+// A copy of an invariant at the builder's place, with what it is computed from. Each value is
+// copied once: `copies` knows those there are.
+mlir::Value CopyInvariant(mlir::OpBuilder& builder, mlir::Value value, mlir::IRMapping* copies);
 
 }  // namespace kiln
 

@@ -107,7 +107,6 @@ class Jam {
   void CloneOps(mlir::OpBuilder& b, llvm::ArrayRef<mlir::Operation*> ops, Copies& copies);
   void CloneLoop(mlir::OpBuilder& b, ir::ForOp loop, Copies& copies);
   void MoveIntoLoop(mlir::OpBuilder& b, Value from, Value to, llvm::ArrayRef<mlir::Operation*> ops);
-  Value Import(mlir::OpBuilder& b, Value value);
   Value Number(mlir::OpBuilder& b, int64_t number) {
     return b.create<arith::ConstantOp>(task_.getLoc(), b.getI64IntegerAttr(number));
   }
@@ -122,7 +121,6 @@ class Jam {
   Value lower_, upper_;                         // in the bounds region
   llvm::DenseSet<Value> own_;                   // differ between rows
   llvm::DenseSet<mlir::Operation*> own_loops_;  // do something that does
-  mlir::IRMapping imported_;
 };
 
 // --- Whether and how many --------------------------------------------------------------
@@ -238,14 +236,6 @@ void Jam::RewriteBounds(int rows) {
   bounds->setOperand(2 * dimension_ + 1, count);
 }
 
-// A copy in the body of a value of the bounds.
-Value Jam::Import(mlir::OpBuilder& b, Value value) {
-  if (Value known = imported_.lookupOrNull(value)) return known;
-  mlir::Operation* op = value.getDefiningOp();
-  for (Value operand : op->getOperands()) Import(b, operand);
-  return b.clone(*op, imported_)->getResult(llvm::cast<mlir::OpResult>(value).getResultNumber());
-}
-
 void Jam::CloneOps(mlir::OpBuilder& b, llvm::ArrayRef<mlir::Operation*> ops, Copies& copies) {
   for (mlir::Operation* op : ops) {
     if (own_loops_.contains(op)) {
@@ -326,7 +316,8 @@ void Jam::Rewrite(int rows) {
   Value first = b.create<arith::MulIOp>(loc, row_, Index(b, rows));
   first = b.create<arith::AddIOp>(loc, first, Index(b, *ConstantOf(lower_)));
   // In 64 bits: the row after the last one may have no number in 32.
-  const Value end = Import(b, upper_);
+  mlir::IRMapping copies;
+  const Value end = CopyInvariant(b, upper_, &copies);
   Value next = b.create<arith::ExtSIOp>(loc, end.getType(), first);
   next = b.create<arith::AddIOp>(loc, next, Number(b, rows));
   const Value all = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, next, end);

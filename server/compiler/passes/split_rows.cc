@@ -520,7 +520,7 @@ class Splitting {
     Value lower = EmitEnds<arith::MaxSIOp>(builder, lowers_, kLeast);
     Value upper = EmitEnds<arith::MinSIOp>(builder, uppers_, kMost);
     for (Value value : not_negative_) {
-      Value copy = Import(builder, value);
+      Value copy = CopyInvariant(builder, value, &imported_);
       Value zero = builder.create<arith::ConstantOp>(loc, builder.getI32IntegerAttr(0));
       Value is = builder.create<arith::CmpIOp>(loc, CmpIPredicate::sge, copy, zero);
       upper = builder.create<arith::SelectOp>(loc, is, upper, Number(builder, kLeast));
@@ -583,7 +583,7 @@ class Splitting {
     Value total = Number(builder, sum.low);
     for (const auto& [value, factor] : sum.terms) {
       Value term = builder.create<arith::ExtSIOp>(task_.getLoc(), builder.getI64Type(),
-                                                  Import(builder, value));
+                                                  CopyInvariant(builder, value, &imported_));
       if (factor != 1) {
         term = builder.create<arith::MulIOp>(task_.getLoc(), term, Number(builder, factor));
       }
@@ -594,15 +594,6 @@ class Splitting {
 
   Value Number(mlir::OpBuilder& builder, int64_t number) {
     return builder.create<arith::ConstantOp>(task_.getLoc(), builder.getI64IntegerAttr(number));
-  }
-
-  // A copy before the branch.
-  Value Import(mlir::OpBuilder& builder, Value value) {
-    if (Value known = imported_.lookupOrNull(value)) return known;
-    mlir::Operation* op = value.getDefiningOp();
-    for (Value operand : op->getOperands()) Import(builder, operand);
-    return builder.clone(*op, imported_)
-        ->getResult(llvm::cast<mlir::OpResult>(value).getResultNumber());
   }
 
   ir::RangeTaskOp task_;
@@ -617,7 +608,7 @@ class Splitting {
   llvm::MapVector<mlir::Operation*, Outcome> outcomes_;
   Ends lowers_, uppers_;                 // of the part in which the outcomes hold
   llvm::SetVector<Value> not_negative_;  // no part of the row otherwise
-  mlir::IRMapping imported_;
+  mlir::IRMapping imported_;             // before the branch
 };
 
 struct SplitRowsPass : mlir::PassWrapper<SplitRowsPass, mlir::OperationPass<ir::KernelOp>> {
