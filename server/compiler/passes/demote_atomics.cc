@@ -68,8 +68,10 @@ class Demotion {
       if (own.Has(AddressOf(atomic))) {
         Demote(atomic);
       } else if (auto op = llvm::dyn_cast<ir::AtomicOp>(atomic)) {
+        // Passes since an earlier run may have added writes, so what it noted does not stay.
         const auto others = own.ApartFrom(op.getAddress());
-        if (others) op.setApart(*others);
+        op.setApartAttr(others ? builder_.getDenseI64ArrayAttr(*others)
+                               : mlir::DenseI64ArrayAttr());
       }
     }
   }

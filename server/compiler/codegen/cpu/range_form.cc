@@ -76,8 +76,8 @@ int64_t LanesOf(KernelState* state, ir::RangeTaskOp op, const std::vector<Dimens
 }
 
 int64_t StepOf(ir::RangeTaskOp op, int64_t lanes) {
-  constexpr int64_t kMostStep = 512, kNanoseconds = 2000;
-  const int64_t least = std::max<int64_t>(16, lanes);
+  constexpr int64_t kMostStep = 512, kLeastStep = 16, kNanoseconds = 2000;
+  const int64_t least = std::max(kLeastStep, lanes);
   if (!op.getInits().empty() || (lanes == 0 && !MayVectorise(op.getBody()))) return 0;
   // About 2 us of work, the least chunk of the runtime. Powers of two are multiples of any vector's
   // length.
